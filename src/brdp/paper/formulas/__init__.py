@@ -1,0 +1,1 @@
+"""Each algorithm, theorem, remark and proposition of the paper as a small function, as printed."""

@@ -1,0 +1,119 @@
+"""The two kernels of the paper: a noise law and its privacy profile.
+
+The paper names a kernel by its budget (epsilon_y, delta_y) and uses three things of it: the law
+Phi, the profile delta_Z, and, under composition, the profile of T releases. A kernel here is
+its scale and the sensitivity; every field may be a numpy array, so that a whole grid of settings
+is one kernel. Nothing here is used to release anything: see :mod:`brdp.paper`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import erfcx, log_ndtr, ndtr
+
+Floats = NDArray[np.float64]
+
+_SQRT_HALF = np.sqrt(0.5)
+_LOG_SQRT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
+
+
+class PaperKernel(ABC):
+    """A symmetric, log-concave noise law with its privacy profile."""
+
+    @abstractmethod
+    def cdf(self, x: ArrayLike) -> Floats:
+        """Phi(x), the paper's law of the kernel."""
+
+    @abstractmethod
+    def pdf(self, x: ArrayLike) -> Floats:
+        """f_N(x), the density of the kernel."""
+
+    @abstractmethod
+    def profile(self, epsilon: ArrayLike) -> Floats:
+        """delta_Z(epsilon), exact for one release, for any real epsilon."""
+
+    @abstractmethod
+    def with_sensitivity(self, sensitivity: ArrayLike) -> PaperKernel:
+        """The same law seen by a query of another sensitivity."""
+
+    def mass(self, lower: ArrayLike, upper: ArrayLike) -> Floats:
+        """Phi(upper) - Phi(lower), taken from the lighter tail."""
+        low, high = np.asarray(lower, float), np.asarray(upper, float)
+        right = low > 0
+        return np.where(
+            right, self.cdf(-low) - self.cdf(-high), self.cdf(high) - self.cdf(low)
+        )
+
+    def acceptance(self, lower: ArrayLike, upper: ArrayLike) -> Floats:
+        """p_theta of eq. (eq:pytheta): the kernel's own chance to fall within the bounds."""
+        return self.mass(lower, upper)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class GaussianKernel(PaperKernel):
+    """N(0, sigma^2) on a query of the given sensitivity."""
+
+    sigma: float | Floats
+    sensitivity: float | Floats = 1.0
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        return np.asarray(ndtr(np.asarray(x, float) / self.sigma))
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        z = np.asarray(x, float) / self.sigma
+        return np.asarray(np.exp(-0.5 * z * z - _LOG_SQRT_TWO_PI) / self.sigma)
+
+    def profile(self, epsilon: ArrayLike) -> Floats:
+        return gaussian_profile(epsilon, np.asarray(self.sensitivity / self.sigma, float))
+
+    def with_sensitivity(self, sensitivity: ArrayLike) -> GaussianKernel:
+        return GaussianKernel(self.sigma, np.asarray(sensitivity, float)[()])
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class LaplaceKernel(PaperKernel):
+    """The Laplace law of the given scale on a query of the given sensitivity."""
+
+    scale: float | Floats
+    sensitivity: float | Floats = 1.0
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        z = np.asarray(x, float) / self.scale
+        tail = 0.5 * np.exp(-np.abs(z))
+        return np.where(z < 0, tail, 1.0 - tail)
+
+    def pdf(self, x: ArrayLike) -> Floats:
+        z = np.abs(np.asarray(x, float)) / self.scale
+        return np.asarray(0.5 * np.exp(-z) / self.scale)
+
+    def profile(self, epsilon: ArrayLike) -> Floats:
+        """delta(e) = 1 - exp((e - Delta/b)/2) for |e| < Delta/b, 0 above, 1 - exp(e) below."""
+        e = np.asarray(epsilon, float)
+        largest = np.asarray(self.sensitivity / self.scale, float)
+        inside = -np.expm1(0.5 * (np.clip(e, -largest, largest) - largest))
+        return np.where(e <= -largest, -np.expm1(np.minimum(e, 0.0)), inside)
+
+    def with_sensitivity(self, sensitivity: ArrayLike) -> LaplaceKernel:
+        return LaplaceKernel(self.scale, np.asarray(sensitivity, float)[()])
+
+
+def gaussian_profile(epsilon: ArrayLike, ratio: ArrayLike) -> Floats:
+    """The analytic Gaussian profile (Balle and Wang 2018) at ratio = sensitivity/sigma.
+
+    Phi(r/2 - e/r) - exp(e) Phi(-r/2 - e/r). Both terms share the factor phi(r/2 - e/r), so in the
+    tail the difference is taken between Mills ratios and stays accurate at a delta of 1e-300.
+    """
+    e, r = np.broadcast_arrays(np.asarray(epsilon, float), np.asarray(ratio, float))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        near, far = 0.5 * r - e / r, -0.5 * r - e / r
+        body = ndtr(near) - np.exp(e + log_ndtr(far))
+        mills = np.sqrt(np.pi / 2) * (erfcx(-near * _SQRT_HALF) - erfcx(-far * _SQRT_HALF))
+        tail = np.exp(-0.5 * near * near - _LOG_SQRT_TWO_PI) * mills
+    return np.asarray(np.maximum(np.where(near < 0, tail, body), 0.0))

@@ -147,21 +147,17 @@ def acceptance(
     return 1 / objective(epsilon_y, q, delta, sensitivity, theta, kernel)
 
 
-def composed_gaussian_delta(
-    epsilon: float, epsilon_y: float, delta_y: float, sensitivity: float, count: int
-) -> float:
+def composed_gaussian(epsilon_y: float, delta_y: float, sensitivity: float, count: int) -> Law:
     """delta_Z^T of the Gaussian kernel: one release at sensitivity times sqrt(T)."""
     sigma = gaussian_sigma(epsilon_y, delta_y, sensitivity)
-    return gaussian_delta(epsilon, sigma, sensitivity * math.sqrt(count))
+    return lambda epsilon: gaussian_delta(epsilon, sigma, sensitivity * math.sqrt(count))
 
 
-def composed_laplace_delta(
-    epsilon: float, epsilon_y: float, delta_y: float, sensitivity: float, count: int
-) -> float:
+def composed_laplace(epsilon_y: float, delta_y: float, sensitivity: float, count: int) -> Law:
     """delta_Z^T of the Laplace kernel by Renyi accounting, classic conversion."""
     del delta_y, sensitivity
 
-    def log_delta(log_order: float) -> float:
+    def log_delta(log_order: float, epsilon: float) -> float:
         a = 1 + math.exp(log_order)
         first = math.log(a / (2 * a - 1)) + (a - 1) * epsilon_y
         second = math.log((a - 1) / (2 * a - 1)) - a * epsilon_y
@@ -169,11 +165,14 @@ def composed_laplace_delta(
         total = top + math.log(math.exp(first - top) + math.exp(second - top))
         return count * total - (a - 1) * epsilon
 
-    best = minimize_scalar(log_delta, bounds=(-7.0, 9.0), method="bounded")
-    return math.exp(min(best.fun, 0.0))
+    def profile(epsilon: float) -> float:
+        best = minimize_scalar(log_delta, bounds=(-7.0, 9.0), args=(epsilon,), method="bounded")
+        return math.exp(min(best.fun, 0.0))
+
+    return profile
 
 
-ComposedDelta = Callable[[float, float, float, float, int], float]
+Composed = Callable[[float, float, float, int], Law]
 
 
 def algorithm_3(
@@ -185,16 +184,17 @@ def algorithm_3(
     count: int,
     epsilon: float,
     kernel: Kernel = gaussian_kernel,
-    composed: ComposedDelta = composed_gaussian_delta,
+    composed: Composed = composed_gaussian,
 ) -> float:
     """Composition accountant: delta at epsilon. The loop starts at k = 1, as printed."""
     cdf, _ = kernel(epsilon_y, delta_y, sensitivity)
     w = weight(cdf, sensitivity, theta)
     loss = -math.log(1 - q)
+    profile = composed(epsilon_y, delta_y, sensitivity, count)
     total = 0.0
     for k in range(1, count + 1):
-        profile = composed(epsilon - (count - k) * loss, epsilon_y, delta_y, sensitivity, count)
-        total += float(stats.binom.pmf(k, count, 1 - w)) * profile
+        leak = profile(epsilon - (count - k) * loss)
+        total += float(stats.binom.pmf(k, count, 1 - w)) * leak
     return total
 
 
@@ -207,7 +207,7 @@ def algorithm_3_epsilon(
     count: int,
     delta: float,
     kernel: Kernel = gaussian_kernel,
-    composed: ComposedDelta = composed_gaussian_delta,
+    composed: Composed = composed_gaussian,
     tolerance: float = 1e-3,
 ) -> float:
     """The epsilon at which Algorithm 3 meets delta, by bisection: a cell of Table 1."""

@@ -1,0 +1,27 @@
+"""Differential privacy that starts from the error you can accept."""
+
+from brdp.noise import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Gaussian,
+    Kernel,
+    Laplace,
+    Noise,
+    Recycled,
+    Recycler,
+    Staircase,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Gaussian",
+    "Kernel",
+    "Laplace",
+    "Noise",
+    "Recycled",
+    "Recycler",
+    "Staircase",
+]

@@ -1,0 +1,73 @@
+"""Checks of arguments, each named after what it lets through.
+
+Every function takes one keyword, the argument under its own name, and returns it as a float or int.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Integral, Real
+
+from brdp.errors import InvalidInput
+
+
+def _only(named: dict[str, object]) -> tuple[str, object]:
+    ((name, value),) = named.items()
+    return name, value
+
+
+def _number(
+    named: dict[str, object], expected: str, accepts: Callable[[float], bool], remedy: str
+) -> float:
+    name, value = _only(named)
+    # bool is an int to Python, but True as a scale is a slip, not a number
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
+    number = float(value)
+    if not accepts(number):
+        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
+    return number
+
+
+def positive(*, remedy: str = "", **named: object) -> float:
+    """Let through a finite number above 0."""
+    return _number(named, "a finite number above 0", lambda x: 0 < x < math.inf, remedy)
+
+
+def non_negative(*, remedy: str = "", **named: object) -> float:
+    """Let through a finite number, 0 or above."""
+    return _number(named, "a finite number, 0 or above", lambda x: 0 <= x < math.inf, remedy)
+
+
+def finite(*, remedy: str = "", **named: object) -> float:
+    """Let through any finite number."""
+    return _number(named, "a finite number", math.isfinite, remedy)
+
+
+def probability(*, remedy: str = "", **named: object) -> float:
+    """Let through a number in [0, 1]."""
+    return _number(named, "a number in [0, 1]", lambda x: 0 <= x <= 1, remedy)
+
+
+def below_one(*, remedy: str = "", **named: object) -> float:
+    """Let through a number in [0, 1)."""
+    return _number(named, "a number in [0, 1)", lambda x: 0 <= x < 1, remedy)
+
+
+def between_zero_and_one(*, remedy: str = "", **named: object) -> float:
+    """Let through a number in (0, 1), both ends left out."""
+    return _number(named, "a number in (0, 1)", lambda x: 0 < x < 1, remedy)
+
+
+def whole(*, least: int = 1, remedy: str = "", **named: object) -> int:
+    """Let through a whole number (3 and 3.0 alike) that is at least `least`."""
+    name, value = _only(named)
+    expected = f"a whole number, {least} or above"
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
+    if not isinstance(value, Integral) and not float(value).is_integer():
+        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
+    if int(value) < least:
+        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
+    return int(value)

@@ -27,6 +27,7 @@ ORDER = (
     "noise",
     "privacy",
     "planning",
+    "datasets",
     "paper",
     "catalog",
     "query",
@@ -111,12 +112,16 @@ def faults_of(source: str, path: str) -> list[str]:
         where = f"{path}:{item.line}"
         if top != "brdp":
             if not item.lazy and top not in CORE and top not in sys.stdlib_module_names:
-                faults.append(f"{where}: {top} is not part of the core: import it inside a function")
+                faults.append(
+                    f"{where}: {top} is not part of the core: import it inside a function"
+                )
             continue
         inner_targets.add("sampler" if item.target.startswith(SAMPLER) else inner)
         if not inner:
             if own != "cli":
-                faults.append(f"{where}: {item.target} is a public name; import the module it lives in")
+                faults.append(
+                    f"{where}: {item.target} is a public name; import the module it lives in"
+                )
             continue
         if inner == "errors" or inner.startswith("_") or inner == own:
             continue
@@ -197,14 +202,20 @@ def test_control_bad_sources_are_caught(path: str, source: str) -> None:
 GOOD_SOURCES = [
     ("noise/laplace.py", "import math\nimport numpy as np\nfrom scipy import special"),
     ("noise/laplace.py", "from brdp._validate import positive\nfrom brdp.errors import BrdpError"),
-    ("noise/laplace.py", "from .base import Noise\nfrom . import base\nfrom .._extras import require"),
+    (
+        "noise/laplace.py",
+        "from .base import Noise\nfrom . import base\nfrom .._extras import require",
+    ),
     ("noise/base.py", "def privacy(self):\n    from brdp.privacy import curve"),
     ("noise/base.py", "if typing.TYPE_CHECKING:\n    from brdp.privacy import Curve"),
     ("planning/plot.py", "def plot():\n    import matplotlib.figure"),
     ("planning/single.py", "from brdp.noise import Laplace\nfrom brdp import privacy"),
     ("curator.py", "from brdp.noise.sampler import draw\nfrom brdp.data import totals"),
     ("audit/run.py", "from brdp.noise.sampler import draw"),
-    ("cli/reproduce.py", "import brdp\nfrom brdp.paper import formulas\nfrom brdp.cli import table"),
+    (
+        "cli/reproduce.py",
+        "import brdp\nfrom brdp.paper import formulas\nfrom brdp.cli import table",
+    ),
     ("__init__.py", "from brdp.noise import Laplace\nfrom brdp.planning import plan"),
     ("__main__.py", "from brdp.cli import main"),
 ]

@@ -10,9 +10,10 @@ MAKEFLAGS += --no-builtin-rules
 
 PYTHON ?= python3.11
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check
+# twice quiet: errors alone, not a warning for every place where a package was not found
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # The package itself: nothing is looked up, the build backend comes from the lock.
-INSTALL_SELF := $(PIP) install --quiet --no-deps --no-build-isolation --no-index --editable .
+INSTALL_SELF := $(PIP) install --no-deps --no-build-isolation --no-index --editable .
 PYTEST := $(BIN)/python -m pytest
 UV ?= uv
 LOCK := $(UV) pip compile --quiet --generate-hashes --universal --python-version 3.11 --no-emit-index-url --no-header $(LOCK_FLAGS) pyproject.toml
@@ -88,29 +89,29 @@ engines: .venv/.test ## install what the engine tests need: PostgreSQL, a JRE, p
 # The run lock is part of the test lock, and that of the check, bench and spark locks (tests/test_project.py holds them to it),
 # so a larger environment serves the smaller ones.
 .venv/.run: requirements/run.lock pyproject.toml | .venv/bin/python
-	@echo "== installing requirements/run.lock into .venv"
-	$(PIP) install --quiet --require-hashes --requirement requirements/run.lock
+	@echo "== installing requirements/run.lock into .venv (about half a minute)"
+	$(PIP) install --require-hashes --requirement requirements/run.lock
 	$(INSTALL_SELF)
 	@touch $@
 
 .venv/.test: requirements/test.lock pyproject.toml | .venv/bin/python
-	@echo "== installing requirements/test.lock into .venv"
-	$(PIP) install --quiet --require-hashes --requirement requirements/test.lock
+	@echo "== installing requirements/test.lock into .venv (about half a minute)"
+	$(PIP) install --require-hashes --requirement requirements/test.lock
 	$(INSTALL_SELF)
 	@touch .venv/.run $@
 
 .venv/.check: requirements/check.lock .venv/.test
 	@echo "== installing requirements/check.lock into .venv"
-	$(PIP) install --quiet --require-hashes --requirement requirements/check.lock
+	$(PIP) install --require-hashes --requirement requirements/check.lock
 	@touch $@
 
 .venv/.bench: requirements/bench.lock .venv/.test
 	@echo "== installing requirements/bench.lock into .venv"
-	$(PIP) install --quiet --require-hashes --requirement requirements/bench.lock
+	$(PIP) install --require-hashes --requirement requirements/bench.lock
 	@touch $@
 
 .venv/.spark: requirements/spark.lock .venv/.test
-	$(PIP) install --quiet --require-hashes --requirement requirements/spark.lock
+	$(PIP) install --require-hashes --requirement requirements/spark.lock
 	@touch $@
 
 # The test lock comes first and constrains the others, so that they never disagree.

@@ -98,9 +98,8 @@ def wrong_extras_in(source: str) -> list[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in named:
             given = {word.arg: word.value for word in node.keywords}.get("extra")
-            extra = given.value if isinstance(given, ast.Constant) else None
-            if extra not in EXTRAS:
-                wrong.append(f"line {node.lineno}: {extra}")
+            if not (isinstance(given, ast.Constant) and given.value in EXTRAS):
+                wrong.append(f"line {node.lineno}: {ast.unparse(node)}")
     return wrong
 
 

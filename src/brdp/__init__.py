@@ -11,10 +11,12 @@ from brdp.noise import (
     Recycler,
     Staircase,
 )
+from brdp.privacy import Curve
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Curve",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Gaussian",

@@ -1,0 +1,126 @@
+"""The privacy curve: delta as a function of epsilon, for one release or for many."""
+
+from __future__ import annotations
+
+import abc
+import math
+from typing import final
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from brdp import _validate
+from brdp.errors import InvalidInput
+from brdp.noise.base import Floats
+
+SPLITS = 64
+LARGEST_EPSILON = 1e15
+
+
+class Curve(abc.ABC):
+    """How much any event's probability can grow between neighbouring inputs.
+
+    Guarantee: for every pair of neighbouring inputs, every event S and every epsilon >= 0,
+    P(S) <= exp(epsilon) Q(S) + curve.delta(epsilon=epsilon). `delta` and `epsilon` are upper bounds;
+    `delta_bounds` and `epsilon_bounds` enclose the truth from both sides.
+    """
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def log_delta_bounds(self, epsilon: Floats) -> tuple[Floats, Floats]:
+        """Lower and upper bounds of log delta(epsilon), for an array of epsilons >= 0."""
+
+    @abc.abstractmethod
+    def log_renyi(self, order: float) -> float:
+        """(order - 1) times the Renyi divergence of that order > 1; the larger direction."""
+
+    @property
+    @abc.abstractmethod
+    def largest_loss(self) -> float:
+        """The largest privacy loss there is, rounded up; infinite for unbounded losses."""
+
+    @final
+    def log_delta(self, *, epsilon: ArrayLike) -> Floats:
+        """Upper bound of log delta(epsilon), a number where delta itself would underflow."""
+        return self.log_delta_bounds(_epsilons(epsilon))[1]
+
+    @final
+    def delta(self, *, epsilon: ArrayLike) -> Floats:
+        """Return the smallest delta that holds at epsilon, rounded up; takes arrays."""
+        return np.exp(self.log_delta(epsilon=epsilon))
+
+    @final
+    def delta_bounds(self, *, epsilon: ArrayLike) -> tuple[Floats, Floats]:
+        """(lower, upper) bounds of delta(epsilon)."""
+        lower, upper = self.log_delta_bounds(_epsilons(epsilon))
+        return np.exp(lower), np.exp(upper)
+
+    @final
+    def epsilon(self, *, delta: float) -> float:
+        """Return the smallest epsilon that holds at delta, rounded up; infinite if none does.
+
+        Guarantee: delta(epsilon) at the returned epsilon is at most `delta`.
+        """
+        delta = _validate.below_one(delta=delta)
+        return self._invert(delta, upper=True)
+
+    @final
+    def epsilon_bounds(self, *, delta: float) -> tuple[float, float]:
+        """(lower, upper) bounds of epsilon(delta)."""
+        delta = _validate.below_one(delta=delta)
+        return self._invert(delta, upper=False), self._invert(delta, upper=True)
+
+    @final
+    def renyi(self, *, order: float) -> float:
+        """Return the Renyi divergence of an order above 1, rounded up; inf gives the largest loss."""
+        if not isinstance(order, int | float) or isinstance(order, bool) or not order > 1:
+            raise InvalidInput("order", expected="a number above 1, or inf", got=order)
+        if math.isinf(order):
+            return self.largest_loss
+        value = self.log_renyi(float(order)) / (order - 1)
+        return max(0.0, value + 1e-12 * abs(value))
+
+    def _invert(self, delta: float, *, upper: bool) -> float:
+        """The root of the upper (or lower) end of the curve, on the private (or the other) side."""
+        if delta == 0:
+            return self.largest_loss if upper else self.largest_loss * (1 - 1e-15)
+        target, side = math.log(delta), int(upper)
+        # the log may round up past delta: the private side is one float lower
+        target = math.nextafter(target, -math.inf) if upper else target
+
+        def holds(epsilon: Floats) -> np.ndarray:
+            return self.log_delta_bounds(epsilon)[side] <= target
+
+        low, high = 0.0, 1.0
+        if holds(np.zeros(1))[0]:
+            return 0.0
+        ceiling = min(self.largest_loss, LARGEST_EPSILON)
+        while high < ceiling and not holds(np.array([high]))[0]:
+            low, high = high, 2 * high
+        high = min(high, ceiling)
+        if not holds(np.array([high]))[0]:
+            # not even the largest epsilon tried: beyond it lies a loss without bound
+            return math.inf if upper else low
+        while True:
+            # delta(epsilon) never rises, so the first point that holds brackets the root anew
+            points = np.linspace(low, high, SPLITS + 1)
+            points[-1] = high
+            inside = points[(points > low) & (points < high)]
+            if not len(inside):
+                return high if upper else low
+            held = holds(inside)
+            first = int(np.argmax(held)) if held.any() else len(inside)
+            if first < len(inside):
+                high = float(inside[first])
+            if first > 0:
+                low = float(inside[first - 1])
+            if high - low <= 4 * math.ulp(high):
+                return high if upper else low
+
+
+def _epsilons(epsilon: ArrayLike) -> Floats:
+    values = np.asarray(epsilon, dtype=np.float64)
+    if not np.all(values >= 0):
+        raise InvalidInput("epsilon", expected="numbers, 0 or above", got=epsilon)
+    return values

@@ -1,0 +1,134 @@
+"""Hinge integrals: what one piece of the line adds to delta, for Gaussian and Laplace kernels.
+
+For a kernel density f, z(x) = log f(x) - log f(x - shift) falls along the line. Each function returns
+
+    log of the integral over [low, high] of f(x) max(0, 1 - exp(threshold - z(x))) dx
+
+broadcast over every argument. All of them are sums of positive terms; where the difference of two
+masses would cancel, the positive integrand itself is integrated.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from brdp.noise.base import Floats
+from brdp.noise.gaussian import LOG_ROOT_TWO_PI, log_normal_mass
+from brdp.noise.laplace import log_laplace_mass
+from brdp.noise.quadrature import NODES, WEIGHTS
+
+# Below this share of the minuend a difference of masses is integrated instead.
+CANCELS = 1e-2
+# The integrand is followed down to exp(-45) of its peak: 3e-20.
+REACH = 90.0
+
+
+def log_one_minus_exp(x: Floats) -> Floats:
+    """log(1 - exp(-x)) for x >= 0; -inf at 0 and below."""
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        return np.where(x > 0, np.log(-np.expm1(-np.maximum(x, 0.0))), -np.inf)
+
+
+def laplace_hinge(
+    low: ArrayLike, high: ArrayLike, *, shift: ArrayLike, scale: ArrayLike, threshold: ArrayLike
+) -> Floats:
+    """Laplace kernel; no piece may cross 0 or the shift, where the form of the loss changes."""
+    low, high, shift, scale, threshold = (
+        np.asarray(a, dtype=np.float64)
+        for a in np.broadcast_arrays(low, high, shift, scale, threshold)
+    )
+    most = shift / scale
+    left, right = high <= 0, low >= shift
+    with np.errstate(invalid="ignore", over="ignore"):
+        # left of 0 the loss is +most, right of the shift -most: a mass times one factor
+        level = np.where(left, most, -most)
+        flat = log_laplace_mass(low, high, scale=scale) + log_one_minus_exp(level - threshold)
+        # in between it falls from +most to -most and crosses the threshold at `crossing`
+        crossing = 0.5 * (shift - threshold * scale)
+        end = np.minimum(high, crossing)
+        start = np.where(left | right, 0.0, low)
+        far = (crossing - start) / scale
+        near = (crossing - end) / scale
+        sloped = (
+            -start / scale
+            - math.log(2)
+            + log_one_minus_exp(far + near)
+            + log_one_minus_exp((end - start) / scale)
+        )
+        # without a threshold (Q has no mass here) the whole mass counts
+        whole = log_laplace_mass(low, high, scale=scale)
+        return np.where(threshold == -np.inf, whole, np.where(left | right, flat, sloped))
+
+
+def gaussian_hinge(
+    low: ArrayLike, high: ArrayLike, *, shift: ArrayLike, sigma: ArrayLike, threshold: ArrayLike
+) -> Floats:
+    """Gaussian kernel; any interval."""
+    low, high, shift, sigma, threshold = (
+        np.asarray(a, dtype=np.float64)
+        for a in np.broadcast_arrays(low, high, shift, sigma, threshold)
+    )
+    step = shift / sigma
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        crossing = 0.5 * step - threshold / step
+        start, stop = low / sigma, high / sigma
+        end = np.minimum(stop, crossing)
+        width = np.where(stop <= crossing, (high - low) / sigma, crossing - start)
+        mass = log_normal_mass(start, end, width=width)
+        shifted = threshold + log_normal_mass(start - step, end - step, width=width)
+        share = -np.expm1(np.where(np.isfinite(mass), shifted - mass, -np.inf))
+        hinge = mass + np.log(np.maximum(share, 0.0))
+    cancels = (share < CANCELS) & np.isfinite(mass)
+    if cancels.any():
+        hinge = np.array(hinge)
+        hinge[cancels] = _integrated(
+            crossing[cancels], (crossing - end)[cancels], (crossing - start)[cancels], step[cancels]
+        )
+    return hinge
+
+
+def _integrated(crossing: Floats, near: Floats, far: Floats, step: Floats) -> Floats:
+    """log of the integral of phi(crossing - y) (1 - exp(-step y)) over near <= y <= far."""
+    peak = np.clip(crossing, near, far)
+    reach = np.sqrt((crossing - peak) ** 2 + REACH)
+    first = np.maximum(near, crossing - reach)
+    last = np.minimum(far, crossing + reach)
+    y = first[:, None] + (last - first)[:, None] * NODES
+    with np.errstate(divide="ignore"):
+        logs = np.log(-np.expm1(-step[:, None] * y)) - 0.5 * (crossing[:, None] - y) ** 2
+    total: Floats = special.logsumexp(logs, b=WEIGHTS, axis=-1)
+    return total + np.log(last - first) - LOG_ROOT_TWO_PI
+
+
+def laplace_tilted(
+    order: float, low: Floats, high: Floats, *, shift: float, scale: float
+) -> Floats:
+    """log of the integral of f(x)^order f(x - shift)^(1 - order); pieces as for `laplace_hinge`."""
+    most = shift / scale
+    left, right = high <= 0, low >= shift
+    flat = log_laplace_mass(low, high, scale=scale) + (order - 1) * np.where(left, most, -most)
+    with np.errstate(invalid="ignore"):
+        rate = (2 * order - 1) / scale  # above 0: orders are above 1
+        sloped = (
+            (order - 1) * most
+            - rate * low
+            + log_one_minus_exp(rate * (high - low))
+            - math.log(2 * (2 * order - 1))
+        )
+        return np.where(left | right, flat, sloped)
+
+
+def gaussian_tilted(
+    order: float, low: Floats, high: Floats, *, shift: float, sigma: float
+) -> Floats:
+    """log of the integral of f(x)^order f(x - shift)^(1 - order) over any interval."""
+    mean = (1 - order) * shift
+    with np.errstate(invalid="ignore"):
+        mass = log_normal_mass(
+            (low - mean) / sigma, (high - mean) / sigma, width=(high - low) / sigma
+        )
+    return mass + order * (order - 1) * shift**2 / (2 * sigma**2)

@@ -1,0 +1,114 @@
+"""A first brdp.toml for a table, written from its schema alone: no value is looked at, so nothing
+in it is private.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from brdp.catalog.load import CSV_ENDINGS, PARQUET_ENDINGS
+from brdp.catalog.schema import Kind, Schema, read_schema
+from brdp.catalog.source import CSVSource, ParquetSource, Source
+from brdp.errors import InvalidInput
+
+HINTS = {
+    Kind.INTEGER: "clip = [0, 100]  # the range that values are held to\n# integer = true",
+    Kind.REAL: "clip = [0.0, 1.0]  # the range that values are held to",
+    Kind.TEXT: 'categories = ["...", "..."]  # every group, as a public list\n'
+    "# clip = [0, 100]  # or, where the text is numbers, their range (add: integer = true)",
+    Kind.BOOLEAN: "categories = [true, false]  # every group, as a public list",
+}
+
+
+def init_text(path: str | Path, *, name: str | None = None) -> str:
+    """The commented text of a first brdp.toml for a Parquet or CSV file (or glob). Reads names and
+    types of columns only.
+    """
+    text = str(path)
+    lowered = text.lower()
+    source: Source
+    if lowered.endswith(PARQUET_ENDINGS):
+        source = ParquetSource((text,))
+    elif lowered.endswith(CSV_ENDINGS):
+        source = CSVSource((text,), delimiter="\t" if ".tsv" in lowered else ",")
+    else:
+        raise InvalidInput(
+            "path",
+            expected="a path or glob that ends in .parquet or .csv",
+            got=text,
+            remedy="Give one file, or a glob such as 'data/*.parquet'.",
+        )
+    schema = read_schema(source)
+    table = name or _table_name(text)
+    return "\n".join([*_head(table, text, schema), *_columns(table, schema)]) + "\n"
+
+
+def _table_name(path: str) -> str:
+    stem = Path(path).name.split(".")[0]
+    cleaned = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter == "_") else "_"
+        for letter in stem
+    ).strip("_")
+    return cleaned or "data"
+
+
+def _quoted(text: str) -> str:
+    # a JSON string is a TOML basic string, save for DEL
+    return json.dumps(text, ensure_ascii=True).replace("\x7f", "\\u007f")
+
+
+def _key(name: str) -> str:
+    bare = name.isascii() and name.replace("_", "").replace("-", "").isalnum()
+    return name if bare else _quoted(name)
+
+
+def _head(table: str, path: str, schema: Schema) -> list[str]:
+    likely = [
+        column
+        for column in schema
+        if column.lower() in {"id", "uid", "user", "person", "customer", "patient", "device"}
+        or column.lower().endswith(("_id", "userid"))
+    ]
+    suggested = likely[0] if likely else "user_id"
+    key = _key(table)
+    return [
+        "# What may be asked of this table, whom it protects and how much may ever be spent.",
+        "# Everything in this file is public to analysts: write what you know, not what you find in the data.",
+        "",
+        f"[tables.{key}]",
+        f"source = {_quoted(path)}",
+        'version = "1"            # change it whenever the data change: stored answers belong to a version',
+        "",
+        "# Whom privacy protects: every row by itself, or all rows that share the value of a column.",
+        'unit = "row"',
+        f"# unit = {{ column = {_quoted(suggested)} }}",
+        "# rows_per_unit = 5      # a query uses at most so many rows of a unit; fewer means less noise",
+        "# groups_per_unit = 3    # ... in at most so many groups",
+        '# row_key = ["event_id"] # names a row within its unit, so that every engine keeps the same rows',
+        "",
+        '# relation = "replace"   # by default "add_remove": one unit more or less can hardly be told',
+        "# rows_at_least = 1000   # a public lower bound on the rows of every group, for the bound of means",
+        "",
+        f"[tables.{key}.budget]",
+        "epsilon = 1.0            # all queries ever asked share this; it cannot be earned back",
+        "delta = 1e-6             # well below 1 / (number of units)",
+    ]
+
+
+def _columns(table: str, schema: Schema) -> list[str]:
+    lines = [
+        "",
+        "# A sum or mean needs a clip range, a GROUP BY needs categories, a histogram needs bins (bins = [0, 10, 20]).",
+        "# Uncomment what may be used.",
+    ]
+    for column, kind in schema.items():
+        lines.append("")
+        if kind not in HINTS:
+            lines.append(
+                f"# {_quoted(column)} holds {kind.value}: it can be used in WHERE and in COUNT."
+            )
+            continue
+        lines.append(f"# [tables.{_key(table)}.columns.{_key(column)}]")
+        lines.append(f"# {HINTS[kind]}")
+    return lines

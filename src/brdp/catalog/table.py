@@ -1,0 +1,176 @@
+"""What the owner declares about a table: frozen values, from which alone every sensitivity follows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import final
+
+from brdp._validate import below_one, positive, whole
+from brdp.catalog.clip import Clip
+from brdp.catalog.nearest import did_you_mean
+from brdp.catalog.source import Source
+from brdp.catalog.unit import Relation, RowUnit, Unit
+from brdp.errors import InvalidInput
+
+Key = str | int | bool  # a public group key
+LARGEST_NUMBER_OF_KEYS = 100_000
+
+
+@final
+@dataclass(frozen=True)
+class Column:
+    """What is public about a column: the range it is clipped to, its categories, the edges of its
+    bins.
+    """
+
+    name: str
+    clip: Clip | None = None
+    categories: tuple[Key, ...] = ()
+    bins: tuple[Fraction, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.name or "\x00" in self.name:
+            raise InvalidInput("column", expected="a column's name", got=self.name)
+        if self.categories:
+            check_keys(self.categories, argument=f"{self.name}.categories")
+        if self.bins:
+            check_edges(self.bins, argument=f"{self.name}.bins")
+
+
+@final
+@dataclass(frozen=True)
+class Budget:
+    """How much may ever be spent on a table. delta = 0 is allowed and means pure."""
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        positive(epsilon=self.epsilon)
+        below_one(delta=self.delta)
+        if self.delta < 0:
+            raise InvalidInput("delta", expected="a number in [0, 1)", got=self.delta)
+
+
+@final
+@dataclass(frozen=True)
+class Table:
+    """A table under protection.
+
+    *Guarantee:* `rows_per_unit` and `groups_per_unit` are what the data layer holds every unit to
+    in each query, by leaving
+    rows out; they are limits that are enforced, not claims about the data. `rows_at_least` *is* a
+    claim of the owner's, that
+    every group has so many rows: no privacy rests on it, only the error bound promised for means.
+    """
+
+    name: str
+    source: Source
+    unit: Unit
+    rows_per_unit: int = 1
+    groups_per_unit: int | None = None  # at most as many as rows, where left out
+    relation: Relation = Relation.ADD_REMOVE
+    columns: tuple[Column, ...] = ()
+    row_key: tuple[str, ...] = ()
+    version: str = ""
+    rows_at_least: int | None = None
+    budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or "\x00" in self.name:
+            raise InvalidInput("table", expected="a table's name", got=self.name)
+        whole(rows_per_unit=self.rows_per_unit)
+        if self.groups_per_unit is not None:
+            whole(groups_per_unit=self.groups_per_unit)
+        if self.rows_at_least is not None:
+            whole(rows_at_least=self.rows_at_least)
+        if isinstance(self.unit, RowUnit):
+            for argument, value in (
+                ("rows_per_unit", self.rows_per_unit),
+                ("groups_per_unit", self.groups_per_unit),
+            ):
+                if value not in (1, None):
+                    raise InvalidInput(
+                        argument,
+                        expected="1 where the unit is a row",
+                        got=value,
+                        remedy='For more, declare unit = { column = "..." }.',
+                    )
+        names = [column.name for column in self.columns]
+        for name in names:
+            if names.count(name) > 1:
+                raise InvalidInput("columns", expected="each column once", got=name)
+
+    @property
+    def group_limit(self) -> int:
+        """The most groups one unit may reach in one query."""
+        return self.rows_per_unit if self.groups_per_unit is None else self.groups_per_unit
+
+    def column(self, name: str) -> Column:
+        """What is declared of a column; a column nobody declared has neither range nor categories."""
+        for column in self.columns:
+            if column.name == name:
+                return column
+        return Column(name)
+
+
+@final
+@dataclass(frozen=True)
+class Catalog:
+    """The owner's tables and where the ledger is kept."""
+
+    tables: tuple[Table, ...]
+    ledger: str = "brdp-ledger.sqlite"
+    origin: str = "brdp.toml"  # how errors name it
+
+    def table(self, name: str) -> Table:
+        for table in self.tables:
+            if table.name == name:
+                return table
+        names = [table.name for table in self.tables]
+        raise InvalidInput(
+            "table",
+            expected=f"one of the tables of {self.origin} ({', '.join(names) or 'none'})",
+            got=name,
+            remedy=did_you_mean(name, names),
+        )
+
+
+def check_keys(keys: Sequence[Key], *, argument: str) -> None:
+    """Public group keys: all text, all whole numbers or all booleans, none twice."""
+    if not 1 <= len(keys) <= LARGEST_NUMBER_OF_KEYS:
+        raise InvalidInput(
+            argument, expected=f"1 to {LARGEST_NUMBER_OF_KEYS:,} keys", got=f"{len(keys):,} keys"
+        )
+    kinds = {type(key) for key in keys}
+    if len(kinds) > 1 or not kinds <= {str, int, bool}:
+        raise InvalidInput(
+            argument,
+            expected="keys that are all text, all whole numbers or all true/false",
+            got=sorted(kind.__name__ for kind in kinds),
+        )
+    if len(set(keys)) < len(keys):
+        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
+        raise InvalidInput(argument, expected="every key once", got=twice)
+    for key in keys:
+        if isinstance(key, str) and "\x00" in key:
+            raise InvalidInput(argument, expected="text without a NUL character", got=key)
+        if not isinstance(key, str) and abs(key) >= 2**63:
+            raise InvalidInput(argument, expected="whole numbers of 64 bits", got=key)
+
+
+def check_edges(edges: Sequence[Fraction], *, argument: str) -> None:
+    """Edges of public bins: at least two, rising."""
+    if not 2 <= len(edges) <= 10_001:
+        raise InvalidInput(argument, expected="2 to 10,001 edges", got=f"{len(edges)} edges")
+    for low, high in pairwise(edges):
+        if not float(low) < float(high):
+            raise InvalidInput(
+                argument,
+                expected="edges that rise",
+                got=[float(low), float(high)],
+                remedy="List them from the smallest to the largest, each once.",
+            )

@@ -1,0 +1,23 @@
+"""A query as exact integer totals, computed inside an engine. Only the curator may import this."""
+
+from brdp.data.bounding import BoundingKey
+from brdp.data.compile import Compiled, compile_query
+from brdp.data.duckdb_engine import DuckDBEngine
+from brdp.data.engine import Engine, EngineFailed
+from brdp.data.sources import FrameSource, open_source
+from brdp.data.totals import ExactTotals, exact_totals
+from brdp.data.units import require_named_units
+
+__all__ = [
+    "BoundingKey",
+    "Compiled",
+    "DuckDBEngine",
+    "Engine",
+    "EngineFailed",
+    "ExactTotals",
+    "FrameSource",
+    "compile_query",
+    "exact_totals",
+    "open_source",
+    "require_named_units",
+]

@@ -1,0 +1,74 @@
+"""DuckDB in the process: for files, and for frames in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any, final
+
+from brdp import _extras
+from brdp.catalog.schema import Schema
+from brdp.data.engine import Engine, EngineFailed
+from brdp.data.kinds import schema_of
+
+
+@final
+class DuckDBEngine(Engine):
+    """One in-memory DuckDB with one view of the table in it."""
+
+    NAME = "brdp_table"
+
+    def __init__(self, select: str, *, frame: object = None) -> None:
+        """Open a view of what `select` (written by sources.py alone) reads; `frame` is its
+        brdp_frame.
+        """
+        ibis = _extras.require("ibis", extra="query")
+        duckdb = _extras.require("duckdb", extra="query")
+        # what does not fit in memory is written out: to a folder of our own, gone when we are
+        self._spill = tempfile.TemporaryDirectory(prefix="brdp-")
+        try:
+            connection = duckdb.connect(
+                config={
+                    "temp_directory": self._spill.name,
+                    "autoinstall_known_extensions": "false",
+                    "autoload_known_extensions": "false",
+                }
+            )
+            if frame is not None:
+                connection.register("brdp_frame", frame)
+            connection.execute(f"CREATE VIEW {self.NAME} AS {select}")
+            self._backend: Any = ibis.duckdb.from_connection(connection)
+            self._connection: Any = connection
+            self._table = self._backend.table(self.NAME)
+        except duckdb.Error as error:
+            self._spill.cleanup()
+            raise EngineFailed("DuckDB", type(error).__name__) from None
+        self._error: type[Exception] = duckdb.Error
+
+    @property
+    def table(self) -> Any:
+        """The source as an Ibis table."""
+        return self._table
+
+    @property
+    def schema(self) -> Schema:
+        """Names and kinds of its columns."""
+        return schema_of(self._table)
+
+    def sql(self, expression: Any) -> str:
+        """The SQL of an expression."""
+        return str(self._backend.compile(expression))
+
+    def rows(self, expression: Any) -> list[tuple[Any, ...]]:
+        """Run an expression on a cursor of its own, so that threads may share the engine."""
+        text = self.sql(expression)
+        try:
+            with self._connection.cursor() as cursor:
+                found: list[tuple[Any, ...]] = cursor.execute(text).fetchall()
+        except self._error as error:
+            raise EngineFailed("DuckDB", type(error).__name__) from None
+        return found
+
+    def close(self) -> None:
+        """Close the database and remove what it spilled."""
+        self._connection.close()
+        self._spill.cleanup()

@@ -1,0 +1,53 @@
+"""An engine that holds a table: where compiled expressions run, and from where only totals return."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, final
+
+from brdp.catalog.schema import Schema
+from brdp.errors import BrdpError
+
+
+@final
+class EngineFailed(BrdpError):
+    """The engine gave up for a reason of its own. Says which kind of failure, never what the engine
+    said of the data.
+    """
+
+    def __init__(self, engine: str, kind: str) -> None:
+        self.engine = engine
+        self.kind = kind
+        super().__init__(
+            f"{engine}: expected totals, got {kind}. Look into the engine's own log on the owner's "
+            "side; what was charged stays charged, and asking again completes it."
+        )
+
+
+class Engine(ABC):
+    """An opened source. Abstract: one final class for each engine."""
+
+    @property
+    @abstractmethod
+    def table(self) -> Any:
+        """The source as an Ibis table."""
+
+    @property
+    @abstractmethod
+    def schema(self) -> Schema:
+        """Names and kinds of its columns."""
+
+    @abstractmethod
+    def sql(self, expression: Any) -> str:
+        """What the engine would be sent for an Ibis expression."""
+
+    @abstractmethod
+    def rows(self, expression: Any) -> list[tuple[Any, ...]]:
+        """Run an Ibis expression; integers come back as Python integers, whatever their size.
+
+        A failure becomes EngineFailed: the engine's own message may quote values.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let the engine's resources go."""

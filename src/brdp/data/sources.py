@@ -1,0 +1,86 @@
+"""How each kind of source is opened. A new kind is one more function registered here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import singledispatch
+from typing import Any, final
+
+from brdp.catalog.schema import csv_header, files_of
+from brdp.catalog.source import CSVSource, ParquetSource, Source
+from brdp.data.duckdb_engine import DuckDBEngine
+from brdp.data.engine import Engine
+from brdp.errors import InvalidInput
+
+
+@final
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameSource(Source):
+    """A pandas, Polars or Arrow frame in memory. Its repr does not show the frame: errors may carry
+    it.
+    """
+
+    frame: object
+    label: str = "frame"
+
+    def __repr__(self) -> str:
+        return f"FrameSource({self.label!r})"
+
+    def description(self) -> str:
+        """The label it was given."""
+        return f"frame {self.label}"
+
+
+@singledispatch
+def open_source(source: Source) -> Engine:
+    """An engine that holds the source's table. Reads headers and metadata, no rows."""
+    raise InvalidInput(
+        "source",
+        expected="Parquet or CSV files, or a frame",
+        got=type(source).__name__,
+        remedy="Other sources are not there yet.",
+    )
+
+
+@open_source.register
+def _parquet(source: ParquetSource) -> Engine:
+    files = ", ".join(map(_text, files_of(source.paths)))
+    return DuckDBEngine(f"SELECT * FROM read_parquet([{files}])")  # noqa: S608 - escaped, and the owner's own
+
+
+@open_source.register
+def _csv(source: CSVSource) -> Engine:
+    # Nothing is sniffed: a type, delimiter or quote guessed from the rows could differ between
+    # neighbours. Every column is text; a line that cannot be read is left out.
+    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in csv_header(source))
+    files = ", ".join(map(_text, files_of(source.paths)))
+    return DuckDBEngine(
+        f"SELECT * FROM read_csv([{files}], columns = {{{columns}}}, delim = "
+        f"{_text(source.delimiter)}, quote = '\"', escape = '\"', header = true, nullstr = '', "
+        "auto_detect = false, ignore_errors = true, null_padding = false, strict_mode = true)"
+    )
+
+
+@open_source.register
+def _frame(source: FrameSource) -> Engine:
+    return DuckDBEngine("SELECT * FROM brdp_frame", frame=_registrable(source.frame))
+
+
+def _registrable(frame: object) -> object:
+    module = type(frame).__module__.partition(".")[0]
+    if module not in ("pandas", "polars", "pyarrow"):
+        raise InvalidInput(
+            "frame",
+            expected="a pandas, Polars or Arrow table",
+            got=type(frame).__name__,
+            remedy="Convert it, or save it as Parquet and give the path.",
+        )
+    if module == "polars":
+        polars: Any = frame
+        return (polars.collect() if hasattr(polars, "collect") else polars).to_arrow()
+    return frame
+
+
+def _text(text: str) -> str:
+    """A text literal of DuckDB, which knows no escape but the doubled quote."""
+    return "'" + text.replace("'", "''") + "'"

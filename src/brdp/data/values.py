@@ -1,0 +1,93 @@
+"""What becomes of every value inside the engine: rules that cannot fail, whatever the value.
+
+An error that depends on a value tells something about it, and engines fail at different values. So
+each rule is an explicit CASE, and no cast sees a value that it could stumble over:
+
+    missing        NULL; NaN; text that is not a number, where a number is needed
+    below, above   the clip bound it lies beyond, minus and plus infinity included
+    inside         the nearest step of the resolution, halves upwards
+
+The naive twin in tests/data/twin.py states the same rules in Python.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from brdp import _extras
+from brdp.catalog.clip import Clip
+from brdp.catalog.schema import Kind
+from brdp.data.kinds import kind_of
+from brdp.errors import InvalidInput
+
+
+def present(column: Any) -> Any:
+    """The column with every NaN made NULL."""
+    if not column.type().is_floating():
+        return column
+    ibis = _extras.require("ibis", extra="query")
+    return column.isnan().ifelse(ibis.null(column.type()), column)
+
+
+def number(column: Any) -> Any:
+    """The column as doubles; NULL where it is missing or not a number."""
+    kind = kind_of(column.type())
+    if kind in (Kind.INTEGER, Kind.REAL):
+        return present(column.cast("float64"))
+    if kind is Kind.BOOLEAN:
+        return column.cast("int64").cast("float64")
+    if kind is Kind.TEXT:
+        return present(column.try_cast("float64"))
+    raise InvalidInput(
+        f"column {column.get_name()}",
+        expected="a column of numbers, or of text that can be read as numbers",
+        got=f"a column of {kind.value}",
+    )
+
+
+def steps(column: Any, clip: Clip) -> Any:
+    """The clipped value as an integer number of steps; NULL where it is missing.
+
+    *Guarantee:* never below clip.low_steps, never above clip.high_steps, and never an error.
+    """
+    ibis = _extras.require("ibis", extra="query")
+    low, high = (ibis.literal(bound, "int64") for bound in (clip.low_steps, clip.high_steps))
+    if clip.integer and column.type().is_signed_integer():
+        whole = column.cast("int64")
+        return ibis.cases((whole <= low, low), (whole >= high, high), else_=whole)
+    value = number(column)
+    below, above = (
+        ibis.literal(float(bound * clip.resolution), "float64")
+        for bound in (clip.low_steps, clip.high_steps)
+    )
+    inside = (value > below) & (value < above)
+    # outside of the range the cast sees 0, even in an engine that computes all branches of a CASE
+    safe = inside.ifelse(value, ibis.literal(0.0, "float64"))
+    nearest = (_scaled(safe, 1 / clip.resolution) + 0.5).floor().cast("int64")
+    # a double may round up to half a step where the exact bound did not: hold it to the range again
+    held = ibis.least(ibis.greatest(nearest, low), high)
+    missing = ibis.null("int64")
+    return ibis.cases(
+        (value.isnull(), missing), (value <= below, low), (value >= above, high), else_=held
+    )
+
+
+def bin_index(column: Any, edges: tuple[Fraction, ...]) -> Any:
+    """The number of the bin [e0, e1), [e1, e2), ..., the last with its upper edge; NULL outside of
+    all.
+    """
+    ibis = _extras.require("ibis", extra="query")
+    value = number(column)
+    first, *inner, last = (ibis.literal(float(edge), "float64") for edge in edges)
+    outside = value.isnull() | (value < first) | (value > last)
+    return ibis.cases(
+        (outside, ibis.null("int64")),
+        *((value < edge, ibis.literal(index, "int64")) for index, edge in enumerate(inner)),
+        else_=ibis.literal(len(inner), "int64"),
+    )
+
+
+def _scaled(value: Any, factor: Fraction) -> Any:
+    # a power of two: the product is exact
+    return value if factor == 1 else value * float(factor)

@@ -1,0 +1,141 @@
+"""A question, as a frozen value: the one thing that SQL text and the fluent calls both become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from brdp._validate import whole
+from brdp.catalog.table import Key, check_keys
+from brdp.errors import InvalidInput
+from brdp.query.aggregate import Aggregate
+from brdp.query.condition import Condition, check_depth
+
+MOST_AGGREGATES = 100
+MOST_GROUP_COLUMNS = 8
+DEFAULT_CONFIDENCE = Fraction(95, 100)
+
+
+@final
+@dataclass(frozen=True)
+class Item:
+    """One aggregate, the name of its answer and the error bound asked for."""
+
+    aggregate: Aggregate
+    name: str
+    within: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name or "\x00" in self.name:
+            raise InvalidInput("name", expected="a name for the answer", got=self.name)
+        if self.within is not None and not self.within > 0:
+            raise InvalidInput(
+                f"within of {self.name}",
+                expected="an error bound above 0",
+                got=float(self.within),
+                remedy="No noise stays within 0: ask for the error that you can accept.",
+            )
+
+
+@final
+@dataclass(frozen=True)
+class Group:
+    """A column to group by; `keys` are its public values, or None for those that WHERE or the
+    catalog list.
+    """
+
+    column: str
+    keys: tuple[Key, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.keys is not None:
+            check_keys(self.keys, argument=f"keys of {self.column}")
+
+
+@final
+@dataclass(frozen=True)
+class Query:
+    """A question: what, of which rows, for which groups, and how exact or how dear it may be.
+
+    Of error bounds, confidence and epsilon, two decide the third. Bounds without epsilon take the
+    confidence, 95 % by default, and cost what that needs. With epsilon, bounds are met as often as
+    epsilon allows, or (given a confidence, or nothing more) as tight as it allows.
+    `simultaneous` makes the confidence hold for all cells of the answer together.
+    """
+
+    table: str
+    items: tuple[Item, ...]
+    where: Condition | None = None
+    group_by: tuple[Group, ...] = ()
+    confidence: Fraction | None = None
+    epsilon: Fraction | None = None
+    simultaneous: bool = False
+    rows_at_least: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.table:
+            raise InvalidInput("table", expected="a table's name", got=self.table)
+        if not 1 <= len(self.items) <= MOST_AGGREGATES:
+            raise InvalidInput(
+                "query", expected=f"1 to {MOST_AGGREGATES} aggregates", got=len(self.items)
+            )
+        if len(self.group_by) > MOST_GROUP_COLUMNS:
+            raise InvalidInput(
+                "GROUP BY", expected=f"at most {MOST_GROUP_COLUMNS} columns", got=len(self.group_by)
+            )
+        _once("name of an answer", [item.name for item in self.items])
+        _once("column of GROUP BY", [group.column for group in self.group_by])
+        if self.where is not None:
+            check_depth(self.where)
+        if self.rows_at_least is not None:
+            whole(rows_at_least=self.rows_at_least)
+        if self.confidence is not None and not 0 < self.confidence < 1:
+            raise InvalidInput(
+                "confidence",
+                expected="a number in (0, 1), both ends left out",
+                got=float(self.confidence),
+                remedy="No finite noise is certain to stay within a bound: ask for 0.95 or 0.99.",
+            )
+        if self.epsilon is not None and not self.epsilon > 0:
+            raise InvalidInput(
+                "epsilon", expected="a finite number above 0", got=float(self.epsilon)
+            )
+        self._check_bounds()
+
+    def _check_bounds(self) -> None:
+        unbounded = [item.name for item in self.items if item.within is None]
+        if self.epsilon is None and unbounded:
+            raise InvalidInput(
+                f"within of {unbounded[0]}",
+                expected="an error bound for every aggregate, or an epsilon for the query",
+                got="neither",
+                remedy="Add WITHIN 20 after the aggregate, or EPSILON 0.5 at the end.",
+            )
+        if (
+            self.epsilon is not None
+            and self.confidence is not None
+            and len(unbounded) < len(self.items)
+        ):
+            raise InvalidInput(
+                "query",
+                expected="two of error bounds, confidence and epsilon",
+                got="all three",
+                remedy="Two of them decide the third: leave one out.",
+            )
+
+    @property
+    def promised_confidence(self) -> Fraction | None:
+        """The confidence to plan for; None where epsilon and bounds decide it."""
+        if self.confidence is not None:
+            return self.confidence
+        bounded = any(item.within is not None for item in self.items)
+        return None if self.epsilon is not None and bounded else DEFAULT_CONFIDENCE
+
+
+def _once(what: str, names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InvalidInput(what, expected="each one once", got=name)
+        seen.add(name)

@@ -68,6 +68,13 @@ class Split:
         """eq. (eq:post) of this split."""
         return acceptance_rate(self.kernel, lower=self.lower, upper=self.upper, rate=self.rate)
 
+    def at(self, index: int) -> Split:
+        """One setting of a grid of splits."""
+        e_y, q, low, high = (
+            np.asarray(x).flat[index] for x in (self.kernel_epsilon, self.rate, self.lower, self.upper)
+        )
+        return Split(e_y, self.kernel.at(index), q, low, high)
+
 
 def split_at(
     kernel_epsilon: ArrayLike,

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from brdp.noise import Gaussian, Kernel, Laplace
+
 Floats = NDArray[np.float64]
 
 _SQRT_HALF = np.sqrt(0.5)
@@ -24,6 +26,12 @@ _LOG_SQRT_TWO_PI = 0.5 * np.log(2.0 * np.pi)
 
 class PaperKernel(ABC):
     """A symmetric, log-concave noise law with its privacy profile."""
+
+    sensitivity: float | Floats
+
+    @abstractmethod
+    def noise(self) -> Kernel:
+        """The same law as brdp's own kernel, for the exact account (one setting only)."""
 
     @abstractmethod
     def cdf(self, x: ArrayLike) -> Floats:
@@ -38,8 +46,8 @@ class PaperKernel(ABC):
         """delta_Z(epsilon), exact for one release, for any real epsilon."""
 
     @abstractmethod
-    def with_sensitivity(self, sensitivity: ArrayLike) -> PaperKernel:
-        """The same law seen by a query of another sensitivity."""
+    def at(self, index: int) -> PaperKernel:
+        """One setting of a grid of kernels."""
 
     def mass(self, lower: ArrayLike, upper: ArrayLike) -> Floats:
         """Phi(upper) - Phi(lower), taken from the lighter tail."""
@@ -62,6 +70,9 @@ class GaussianKernel(PaperKernel):
     sigma: float | Floats
     sensitivity: float | Floats = 1.0
 
+    def noise(self) -> Kernel:
+        return Gaussian(float(self.sigma))
+
     def cdf(self, x: ArrayLike) -> Floats:
         return np.asarray(ndtr(np.asarray(x, float) / self.sigma))
 
@@ -72,8 +83,9 @@ class GaussianKernel(PaperKernel):
     def profile(self, epsilon: ArrayLike) -> Floats:
         return gaussian_profile(epsilon, np.asarray(self.sensitivity / self.sigma, float))
 
-    def with_sensitivity(self, sensitivity: ArrayLike) -> GaussianKernel:
-        return GaussianKernel(self.sigma, np.asarray(sensitivity, float)[()])
+    def at(self, index: int) -> GaussianKernel:
+        sigma, shift = np.broadcast_arrays(self.sigma, self.sensitivity)
+        return GaussianKernel(float(sigma.flat[index]), float(shift.flat[index]))
 
 
 @final
@@ -83,6 +95,9 @@ class LaplaceKernel(PaperKernel):
 
     scale: float | Floats
     sensitivity: float | Floats = 1.0
+
+    def noise(self) -> Kernel:
+        return Laplace(float(self.scale))
 
     def cdf(self, x: ArrayLike) -> Floats:
         z = np.asarray(x, float) / self.scale
@@ -100,8 +115,9 @@ class LaplaceKernel(PaperKernel):
         inside = -np.expm1(0.5 * (np.clip(e, -largest, largest) - largest))
         return np.where(e <= -largest, -np.expm1(np.minimum(e, 0.0)), inside)
 
-    def with_sensitivity(self, sensitivity: ArrayLike) -> LaplaceKernel:
-        return LaplaceKernel(self.scale, np.asarray(sensitivity, float)[()])
+    def at(self, index: int) -> LaplaceKernel:
+        scale, shift = np.broadcast_arrays(self.scale, self.sensitivity)
+        return LaplaceKernel(float(scale.flat[index]), float(shift.flat[index]))
 
 
 def gaussian_profile(epsilon: ArrayLike, ratio: ArrayLike) -> Floats:

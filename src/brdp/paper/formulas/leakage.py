@@ -25,7 +25,7 @@ def recycling_weight(kernel: PaperKernel, *, lower: ArrayLike, upper: ArrayLike)
     Phi(upper + Delta) - Phi(max(upper, lower + Delta)).
     """
     low, high = np.asarray(lower, float), np.asarray(upper, float)
-    shift = np.asarray(getattr(kernel, "sensitivity"), float)
+    shift = np.asarray(kernel.sensitivity, float)
     first = kernel.mass(low, np.minimum(low + shift, high))
     second = kernel.mass(np.maximum(high, low + shift), high + shift)
     return np.maximum(first, second)
@@ -36,7 +36,7 @@ def recycling_weight_in_the_appendix(
 ) -> Floats:
     """Appendix C's W: the same without min and max, with lower' = lower + Delta, upper' likewise."""
     low, high = np.asarray(lower, float), np.asarray(upper, float)
-    shift = np.asarray(getattr(kernel, "sensitivity"), float)
+    shift = np.asarray(kernel.sensitivity, float)
     return np.maximum(kernel.mass(low, low + shift), kernel.mass(high, high + shift))
 
 
@@ -50,7 +50,7 @@ def recycling_weight_by_definition(
     eq. (eq:W) prints: that is the region where recycling *lowers* the loss.
     """
     low, high = np.asarray(lower, float), np.asarray(upper, float)
-    shift = np.asarray(getattr(kernel, "sensitivity"), float)
+    shift = np.asarray(kernel.sensitivity, float)
     first = kernel.mass(low, np.minimum(low + shift, high))
     second = kernel.mass(np.maximum(high - shift, low), high)
     return np.maximum(first, second)

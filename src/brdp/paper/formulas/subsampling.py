@@ -13,6 +13,7 @@ from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from brdp.paper.accountants import composed_gaussian, epsilon_of
 from brdp.paper.formulas.budget import Objective, Split, gaussian_for, objective, optimal_split
@@ -215,3 +216,28 @@ def optimal_sampling_rate(
         low = np.where(right, first, low)
         high = np.where(right, high, second)
     return at(0.5 * (low + high))
+
+
+def acceptance_of_the_sum(split: Split, sampling_deviation: ArrayLike) -> Floats:
+    """What replaces Proposition 7: P(|E + N| <= theta) for Gaussian E and recycled Gaussian N.
+
+    With w = 1 within the bounds and 1-q outside, it is (1-q) P(|E+K| <= theta) +
+    q P(|E+K| <= theta, |K| <= theta) over Z, K the kernel alone. The first is a Gaussian of added
+    variances; the second is an integral over the bounds.
+    """
+    kernel = split.kernel
+    if not isinstance(kernel, GaussianKernel):
+        raise TypeError(f"expected a Gaussian kernel, got {type(kernel).__name__}")
+    sigma, spread, low, high, q = np.broadcast_arrays(
+        kernel.sigma, sampling_deviation, split.lower, split.upper, split.rate
+    )
+    x, weights = np.polynomial.legendre.leggauss(400)
+    half = 0.5 * (high - low)[..., None]
+    n = 0.5 * (high + low)[..., None] + half * x
+    s = np.maximum(spread, 1e-300)[..., None]
+    stays = ndtr((high[..., None] - n) / s) - ndtr((low[..., None] - n) / s)
+    density = np.exp(-0.5 * (n / sigma[..., None]) ** 2) / (np.sqrt(2 * np.pi) * sigma[..., None])
+    both = np.sum(half * weights * density * stays, axis=-1)
+    alone = convolved_acceptance(split, sampling_deviation)
+    p = kernel.acceptance(low, high)
+    return np.asarray(((1 - q) * alone + q * both) / (p + (1 - q) * (1 - p)))

@@ -1,0 +1,1 @@
+"""Every figure and table of the paper, three ways: as printed, what that truly costs, and exact."""

@@ -1,0 +1,459 @@
+"""Figures 7 and 8 of the paper: noisy answers and acceptance on Adult and on Gowalla.
+
+One panel is one query on one data set: on the left 1,000 answers on each of ten disjoint subsets,
+on the right the acceptance against epsilon; each as printed, with its true cost, and exact.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from brdp.paper.figures import style
+from brdp.paper.figures.mechanisms import (
+    Budget,
+    Mechanism,
+    cost_of,
+    exact_mechanisms,
+    paper_mechanisms,
+    sampling_rates,
+)
+from brdp.paper.figures.panel import Panel, Report, Row, Rows, column, pick
+from brdp.paper.figures.people import People, read_adult, read_gowalla
+from brdp.paper.formulas.kernel import Floats
+from brdp.paper.formulas.subsampling import AverageQuery, CountQuery, Query, SumQuery
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LOOKS = {
+    "Lap-DP": (style.PLAIN, (0, (1, 1)), "o"),
+    "Gau-DP": (style.PROMISE, (0, (1, 1)), "s"),
+    "Lap-BRDP": (style.PAPER, "-", "o"),
+    "Gau-BRDP": (style.EXACT, "-", "s"),
+    "SMP-Lap-BRDP": (style.SECOND, (0, (4, 1.5)), "^"),
+    "SMP-Gau-BRDP": (style.BEST, (0, (4, 1.5)), "v"),
+}
+_QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
+_MARKS = ("low", "first", "median", "third", "high")
+
+
+class Ask(ABC):
+    """One of the three queries: what each person adds to the total that is released."""
+
+    @abstractmethod
+    def amounts(self, values: Floats, sensitivity: float) -> Floats:
+        """What each person adds; one person moves the total by at most `sensitivity`."""
+
+    @abstractmethod
+    def sampling(self, amounts: Floats) -> Query:
+        """Proposition 6's query with its spread estimated from the amounts."""
+
+    @property
+    @abstractmethod
+    def word(self) -> str:
+        """sum, average or count."""
+
+
+@final
+@dataclass(frozen=True)
+class AskSum(Ask):
+    """The sum of values clipped to [0, sensitivity]."""
+
+    @property
+    def word(self) -> str:
+        return "sum"
+
+    def amounts(self, values: Floats, sensitivity: float) -> Floats:
+        return np.clip(values, 0.0, sensitivity)
+
+    def sampling(self, amounts: Floats) -> Query:
+        return SumQuery(float(np.std(amounts)))
+
+
+@final
+@dataclass(frozen=True)
+class AskAverage(Ask):
+    """The average of values clipped to [0, sensitivity * n]: each person adds value / n."""
+
+    @property
+    def word(self) -> str:
+        return "average"
+
+    def amounts(self, values: Floats, sensitivity: float) -> Floats:
+        return np.asarray(np.clip(values, 0.0, sensitivity * values.size) / values.size)
+
+    def sampling(self, amounts: Floats) -> Query:
+        return AverageQuery(float(np.std(amounts) * amounts.size))
+
+
+@final
+@dataclass(frozen=True)
+class AskCount(Ask):
+    """How many people are above a threshold."""
+
+    above: float
+
+    @property
+    def word(self) -> str:
+        return "count"
+
+    def amounts(self, values: Floats, sensitivity: float) -> Floats:
+        return np.where(values > self.above, sensitivity, 0.0)
+
+    def sampling(self, amounts: Floats) -> Query:
+        return CountQuery(float(np.mean(amounts > 0)))
+
+
+class Source(ABC):
+    """Where people come from."""
+
+    @abstractmethod
+    def people(self) -> People:
+        """Read them."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """adult or gowalla."""
+
+    @property
+    @abstractmethod
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    @abstractmethod
+    def choices(self) -> tuple[str, ...]:
+        """How the paper's words were read."""
+
+
+@final
+@dataclass(frozen=True)
+class Adult(Source):
+    """UCI Adult; "growth income" is read as capital gain."""
+
+    file: Path
+
+    @property
+    def name(self) -> str:
+        return "adult"
+
+    @property
+    def path(self) -> Path:
+        return self.file
+
+    def people(self) -> People:
+        return read_adult(self.file)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return (
+            "The paper aggregates 'growth income', which Adult does not have: capital-gain is taken, in "
+            "thousand dollars. Data: UCI Adult (Becker and Kohavi 1996), CC BY 4.0.",
+            "Counted are people with a capital gain above 0, a share of about 0.08 (the paper's p_c is 0.1).",
+        )
+
+
+@final
+@dataclass(frozen=True)
+class Gowalla(Source):
+    """Gowalla check-ins; a person's duration is from the first check-in to the last."""
+
+    file: Path
+
+    @property
+    def name(self) -> str:
+        return "gowalla"
+
+    @property
+    def path(self) -> Path:
+        return self.file
+
+    def people(self) -> People:
+        return read_gowalla(self.file)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return (
+            "The paper's 'total check-in duration' is read as the months between a user's first and last "
+            "check-in (the data have no check-out).",
+            "Counted are users whose duration is above 6 months.",
+        )
+
+
+@final
+@dataclass(frozen=True)
+class AnswersPanel(Panel):
+    """The six mechanisms on one query of one data set."""
+
+    source: Source
+    ask: Ask
+    left: Budget
+    right: Budget
+    epsilons: tuple[float, ...]
+    people: int = 10_000
+    parts: int = 10
+    answers: int = 1000
+    seed: int = 45
+
+    @property
+    def name(self) -> str:
+        return f"{self.source.name}-{self.ask.word}"
+
+    @property
+    def title(self) -> str:
+        figure = {"adult": "Figure 7", "gowalla": "Figure 8"}[self.source.name]
+        return f"{figure}: {self.ask.word} query on {self.source.name.capitalize()}"
+
+    @property
+    def settings(self) -> dict[str, object]:
+        size = self.source.path.stat().st_size if self.source.path.is_file() else 0
+        return {
+            "source": self.source.name,
+            "file": self.source.path.name,
+            "bytes": size,
+            "ask": repr(self.ask),
+            "left": vars(self.left).copy(),
+            "right": vars(self.right).copy(),
+            "epsilons": self.epsilons,
+            "people": self.people,
+            "parts": self.parts,
+            "answers": self.answers,
+            "seed": self.seed,
+        }
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        own = (
+            "10,000 people are chosen at random and split into ten disjoint subsets by their order in the "
+            "file (with fewer people, all are used). Values are clipped so that one person moves the answer "
+            "by at most the caption's Δ; the paper does not say how its Δ came about, and the same Δ for "
+            "both data sets cannot come from the data.",
+            "Sampled mechanisms use Algorithm 4's rate for a subset, with the spread of the clipped values; "
+            "the Laplace ones use the Gaussian's rate, as the paper does.",
+        )
+        return (*self.source.choices, *own)
+
+    def compute(self, report: Report) -> Rows:
+        people = self.source.people()
+        subsets = people.subsets(people=self.people, parts=self.parts, seed=self.seed)
+        rng = np.random.default_rng(self.seed)
+        rows: Rows = [{"part": "source", "source": people.source, "size": subsets[0].size}]
+        report("left")
+        rows += self._rows("left", [self.left], subsets, rng, report)
+        budgets = [
+            Budget(e, self.right.delta, self.right.sensitivity, self.right.within)
+            for e in self.epsilons
+        ]
+        rows += self._rows("right", budgets, subsets, rng, report)
+        return rows
+
+    def _rows(
+        self,
+        part: str,
+        budgets: list[Budget],
+        subsets: list[Floats],
+        rng: np.random.Generator,
+        report: Report,
+    ) -> Rows:
+        amounts = [self.ask.amounts(values, budgets[0].sensitivity) for values in subsets]
+        query = self.ask.sampling(np.concatenate(amounts) if self.ask.word != "average" else amounts[0])
+        rates = sampling_rates(budgets, query=query, population=subsets[0].size)
+        rows: Rows = []
+        for budget, p in zip(budgets, rates, strict=True):
+            report(f"{part}, epsilon {budget.epsilon:g}")
+            versions = {
+                "paper": paper_mechanisms(budget, sampling_rate=p),
+                "exact": exact_mechanisms(budget, sampling_rate=p),
+            }
+            for version, mechanisms in versions.items():
+                for mechanism in mechanisms:
+                    rows += self._measured(part, version, mechanism, budget, amounts, rng)
+        return rows
+
+    def _measured(
+        self,
+        part: str,
+        version: str,
+        mechanism: Mechanism,
+        budget: Budget,
+        amounts: list[Floats],
+        rng: np.random.Generator,
+    ) -> Rows:
+        errors = np.stack(
+            [mechanism.answers(values, count=self.answers, rng=rng) for values in amounts]
+        )
+        cost = cost_of(mechanism, budget)
+        head: Row = {
+            "part": part,
+            "version": version,
+            "mechanism": mechanism.name,
+            "epsilon": budget.epsilon,
+        }
+        total: Row = {
+            **head,
+            "subset": "all",
+            "acceptance": float(np.mean(np.abs(errors) <= budget.within)),
+            "claimed_acceptance": mechanism.claimed,
+            "sampling_rate": mechanism.sampling_rate,
+            "true_epsilon": cost.epsilon,
+            "true_delta": cost.delta,
+            "noise": repr(mechanism.noise),
+        }
+        rows: Rows = [total]
+        if part == "left":
+            for i, some in enumerate(errors):
+                marks = dict(zip(_MARKS, map(float, np.quantile(some, _QUANTILES)), strict=True))
+                rows.append({**head, "subset": str(i), **marks})
+        return rows
+
+    def draw(self, rows: Rows) -> Figure:
+        figure, axes = style.new_figure(
+            style.PAGE, 6.6, nrows=3, ncols=2, height_ratios=(1.25, 0.9, 1.25)
+        )
+        for row, version in ((0, "paper"), (2, "exact")):
+            self._boxes(axes[row, 0], rows, version)
+            self._lines(axes[row, 1], rows, version)
+        self._left_cost(axes[1, 0], rows)
+        self._right_cost(axes[1, 1], rows)
+        style.letter(axes[0, 0], f"(a) paper: ε = {self.left.epsilon:g}, {self._words(self.left)}")
+        style.letter(axes[0, 1], f"(b) paper: {self._words(self.right)}")
+        style.letter(axes[1, 0], "(c) paper, true cost of (a)")
+        style.letter(axes[1, 1], "(d) paper, true cost of (b)")
+        style.letter(axes[2, 0], "(e) exact, at the promise of (a)")
+        style.letter(axes[2, 1], "(f) exact, at the promise of (b)")
+        axes[2, 1].set_xlabel(f"promised ε (at δ = {self.right.delta:g})")
+        handles, labels = axes[0, 1].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=6, columnspacing=1.0)
+        return figure
+
+    def _words(self, budget: Budget) -> str:
+        return f"Δ = {budget.sensitivity:g}, θ = {budget.within:g}"
+
+    def _boxes(self, axes: Axes, rows: Rows, version: str) -> None:
+        theta = self.left.within
+        for i, (mechanism, (colour, _, _)) in enumerate(_LOOKS.items()):
+            some = [
+                row
+                for row in pick(rows, part="left", version=version, mechanism=mechanism)
+                if row["subset"] != "all"
+            ]
+            x = i + 0.078 * (np.arange(len(some)) - 0.5 * (len(some) - 1))
+            mark = {name: np.array(column(some, name)) for name in _MARKS}
+            axes.vlines(x, mark["low"], mark["high"], color=colour, linewidth=0.5)
+            axes.bar(x, mark["third"] - mark["first"], 0.055, mark["first"], color=colour, linewidth=0)
+            axes.plot(x, mark["median"], "_", color="white", markersize=2.2, markeredgewidth=0.7)
+            (total,) = pick(rows, part="left", version=version, mechanism=mechanism, subset="all")
+            axes.annotate(
+                f"{float(total['acceptance']):.3f}", (i, 1.0), xycoords=("data", "axes fraction"),
+                xytext=(0, -2), textcoords="offset points", ha="center", va="top", fontsize=7,
+            )  # fmt: skip
+        for bound in (-theta, theta):
+            axes.axhline(bound, color=style.PROMISE, linewidth=0.9, linestyle=(0, (1, 1.5)))
+        axes.set_yscale("symlog", linthresh=theta, linscale=0.8)
+        reach = max(column([r for r in pick(rows, part="left") if "high" in r], "high"))
+        reach = max(reach, 1.5 * theta)
+        axes.set_ylim(-2.0 * reach, 8.0 * reach)
+        axes.set_ylabel("error of the answer")
+        self._names(axes)
+
+    def _names(self, axes: Axes) -> None:
+        axes.set_xticks(range(len(_LOOKS)), [m.replace("-BRDP", "\nBRDP") for m in _LOOKS])
+        axes.tick_params(axis="x", labelsize=6)
+        axes.grid(visible=False, axis="x")
+        axes.set_xlim(-0.6, len(_LOOKS) - 0.4)
+
+    def _lines(self, axes: Axes, rows: Rows, version: str) -> None:
+        for mechanism, (colour, dash, marker) in _LOOKS.items():
+            some = pick(rows, part="right", version=version, mechanism=mechanism)
+            axes.plot(
+                column(some, "epsilon"), column(some, "acceptance"), color=colour, linestyle=dash,
+                marker=marker, label=mechanism, markersize=3, linewidth=1.1,
+            )  # fmt: skip
+        self._epsilon_axis(axes)
+        axes.set_ylim(-0.03, 1.05)
+        axes.set_ylabel("acceptance rate")
+
+    def _epsilon_axis(self, axes: Axes) -> None:
+        if max(self.epsilons) > 50 * min(self.epsilons):
+            axes.set_xscale("log")
+
+    def _left_cost(self, axes: Axes, rows: Rows) -> None:
+        for i, (mechanism, (colour, _, marker)) in enumerate(_LOOKS.items()):
+            (total,) = pick(rows, part="left", version="paper", mechanism=mechanism, subset="all")
+            ratio = float(total["true_epsilon"]) / self.left.epsilon
+            axes.plot([i], [ratio], marker=marker, color=colour, markersize=5)
+            axes.annotate(
+                f"{ratio:.3g}×", (i, ratio), xytext=(6, 0), textcoords="offset points", va="center",
+                fontsize=6.5,
+            )  # fmt: skip
+        style.promise_line(axes, 1.0)
+        axes.set_yscale("log")
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0.5) / 1.5, max(high, 2.0) * 1.5)
+        axes.set_ylabel("true ε / promised ε")
+        self._names(axes)
+
+    def _right_cost(self, axes: Axes, rows: Rows) -> None:
+        for mechanism, (colour, dash, marker) in _LOOKS.items():
+            some = pick(rows, part="right", version="paper", mechanism=mechanism)
+            ratio = [float(row["true_epsilon"]) / float(row["epsilon"]) for row in some]
+            axes.plot(
+                column(some, "epsilon"), ratio, color=colour, linestyle=dash, marker=marker,
+                markersize=3, linewidth=1.1,
+            )  # fmt: skip
+        self._epsilon_axis(axes)
+        style.promise_line(axes, 1.0)
+        axes.set_yscale("log")
+        axes.set_ylabel("true ε / promised ε")
+
+    def sentences(self, rows: Rows) -> tuple[str, ...]:
+        source = pick(rows, part="source")[0]
+
+        def total(version: str, mechanism: str) -> Row:
+            return pick(rows, part="left", version=version, mechanism=mechanism, subset="all")[0]
+
+        sampled = total("paper", "SMP-Gau-BRDP")
+        said = [
+            f"Data: {source['source']}; ten subsets of {int(source['size']):,} people.",
+            f"At ε = {self.left.epsilon:g}: Gaussian {float(total('paper', 'Gau-DP')['acceptance']):.3f}, "
+            f"recycled by the paper {float(total('paper', 'Gau-BRDP')['acceptance']):.3f}, recycled exactly "
+            f"{float(total('exact', 'Gau-BRDP')['acceptance']):.3f}; Laplace "
+            f"{float(total('paper', 'Lap-DP')['acceptance']):.3f}, "
+            f"{float(total('paper', 'Lap-BRDP')['acceptance']):.3f}, "
+            f"{float(total('exact', 'Lap-BRDP')['acceptance']):.3f}.",
+            f"The sampled Gaussian mechanism (p = {float(sampled['sampling_rate']):.3f}) truly costs ε = "
+            f"{float(sampled['true_epsilon']):.3g} at δ = {self.left.delta:g}; made to keep the promise it "
+            f"accepts {float(total('exact', 'SMP-Gau-BRDP')['acceptance']):.3f}.",
+        ]
+        if self.ask.word == "average":
+            said.append(
+                "With the caption's Δ and θ every mechanism is within the bounds at the caption's ε; only "
+                "far smaller ε tell them apart, hence the logarithmic axis on the right."
+            )
+        return tuple(said)
+
+
+def panels_for(source: Source, *, above: float) -> list[AnswersPanel]:
+    """The three queries on one source, with the captions' budgets."""
+    delta = 1e-5
+    return [
+        AnswersPanel(
+            source, AskSum(), Budget(0.5, delta, 22.0, 5.0), Budget(0.5, delta, 12.0, 10.0),
+            (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 3.0),
+        ),
+        AnswersPanel(
+            source, AskAverage(), Budget(0.05, delta, 0.0017, 1.0), Budget(0.05, delta, 0.0012, 1.0),
+            (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1),
+        ),
+        AnswersPanel(
+            source, AskCount(above), Budget(0.1, delta, 1.0, 3.0), Budget(0.1, delta, 1.0, 3.0),
+            (0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 2.0),
+        ),
+    ]  # fmt: skip

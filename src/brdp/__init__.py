@@ -11,6 +11,7 @@ from brdp.noise import (
     Recycler,
     Staircase,
 )
+from brdp.planning import Plan, plan
 from brdp.privacy import Curve
 
 __version__ = "0.1.0"
@@ -23,7 +24,9 @@ __all__ = [
     "Kernel",
     "Laplace",
     "Noise",
+    "Plan",
     "Recycled",
     "Recycler",
     "Staircase",
+    "plan",
 ]

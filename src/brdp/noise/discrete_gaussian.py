@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from brdp import _validate
 from brdp.noise.base import Floats, Kernel
@@ -100,14 +100,14 @@ class DiscreteGaussian(Kernel):
         run = near[short][..., None] + np.arange(8)
         logs = np.where(run <= far[short][..., None], self.log_pdf(run), -np.inf)
         mass = np.array(mass)
-        mass[short] = special.logsumexp(logs, axis=-1)
+        mass[short] = np.logaddexp.reduce(logs, axis=-1)
         return mass
 
     def ppf(self, u: ArrayLike) -> Floats:
         u = np.asarray(u, dtype=np.float64)
         if self.sigma > WIDE:
             # cdf(k) = ndtr((k + 1/2) / sigma) to 1e-10 of the tail
-            return np.ceil(self.sigma * special.ndtri(u) - 0.5) + 0.0
+            return np.ceil(self.sigma * scipy.special.ndtri(u) - 0.5) + 0.0
         tails = np.ldexp(_scaled_tails(self.sigma)[:-1], -DOUBLINGS)
         reach = len(tails) - 1
         # cdf(-k) is the tail from k on; cdf(k) is 1 minus the tail from k + 1 on
@@ -122,7 +122,7 @@ class DiscreteGaussian(Kernel):
             edge = low - 0.5
             z = edge / self.sigma
             density = math.exp(-0.5 * z * z - LOG_ROOT_TWO_PI) / self.sigma
-            tail = float(special.ndtr(-z))
+            tail = float(scipy.special.ndtr(-z))
             first = self.sigma**2 * density + density * (1 - z * z) / 24
             second = self.sigma**2 * (tail + edge * density) + density * edge * (2 - z * z) / 24
             return first, second

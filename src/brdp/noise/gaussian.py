@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from brdp import _validate
 from brdp.noise.base import Floats, Kernel
-from brdp.noise.quadrature import NODES, WEIGHTS
+from brdp.noise.quadrature import NODES, log_integral
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -46,12 +46,12 @@ class Gaussian(Kernel):
         return log_normal_mass(low / self.sigma, high / self.sigma, width=width)
 
     def ppf(self, u: ArrayLike) -> Floats:
-        return self.sigma * special.ndtri(np.asarray(u, dtype=np.float64))
+        return self.sigma * scipy.special.ndtri(np.asarray(u, dtype=np.float64))
 
     def upper_moments(self, low: float) -> tuple[float, float]:
         z = low / self.sigma
         density = math.exp(-0.5 * z * z - LOG_ROOT_TWO_PI)
-        above = float(special.ndtr(-z))
+        above = float(scipy.special.ndtr(-z))
         return self.sigma * density, self.sigma**2 * (above + z * density)
 
 
@@ -71,9 +71,11 @@ def log_normal_mass(low: ArrayLike, high: ArrayLike, *, width: ArrayLike) -> Flo
     near = np.where(flip, -high, low)
     far = np.where(flip, -low, high)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        around_zero = np.log(0.5 * (special.erf(far / math.sqrt(2)) - special.erf(near / math.sqrt(2))))
-        tail = special.log_ndtr(-near)
-        one_sided = tail + np.log(-np.expm1(special.log_ndtr(-far) - tail))
+        around_zero = np.log(
+            0.5 * (scipy.special.erf(far / math.sqrt(2)) - scipy.special.erf(near / math.sqrt(2)))
+        )
+        tail = scipy.special.log_ndtr(-near)
+        one_sided = tail + np.log(-np.expm1(scipy.special.log_ndtr(-far) - tail))
         mass = np.where(near < 0, around_zero, one_sided)
         # two nearly equal tails cancel: integrate the density over a narrow interval instead
         narrow = (near >= 0) & (width * (1 + near) < 0.5) & (width > 0)
@@ -82,5 +84,5 @@ def log_normal_mass(low: ArrayLike, high: ArrayLike, *, width: ArrayLike) -> Flo
             y = w * NODES
             density = -0.5 * a * a - y * (a + 0.5 * y) - LOG_ROOT_TWO_PI
             mass = mass.copy()
-            mass[narrow] = special.logsumexp(density, b=w * WEIGHTS, axis=-1)
+            mass[narrow] = log_integral(density) + np.log(w[..., 0])
         return np.where(width > 0, mass, -np.inf)

@@ -58,7 +58,10 @@ class Recycled(Noise):
             recycler = _levels(levels, lattice=kernel.lattice)
         elif within is None or rate is None:
             raise InvalidInput(
-                "within, rate", expected="both (or levels)", got=(within, rate), remedy=LEVELS_REMEDY
+                "within, rate",
+                expected="both (or levels)",
+                got=(within, rate),
+                remedy=LEVELS_REMEDY,
             )
         else:
             recycler = _one_level(within, rate=rate, lattice=kernel.lattice)
@@ -80,7 +83,9 @@ class Recycled(Noise):
         keeps = np.asarray(recycler.keeps)
         kept = keeps > 0
         with np.errstate(divide="ignore"):
-            total = np.logaddexp.reduce(np.log(keeps[kept]) + kernel.log_mass(low[kept], high[kept]))
+            total = np.logaddexp.reduce(
+                np.log(keeps[kept]) + kernel.log_mass(low[kept], high[kept])
+            )
         if not total > -np.inf:
             raise InvalidInput(
                 "within",
@@ -142,17 +147,17 @@ class Recycled(Noise):
 
     def log_mass(self, low: ArrayLike, high: ArrayLike) -> Floats:
         """log P(low <= N <= high), relatively accurate deep in the tails and for narrow intervals."""
-        low, high = np.broadcast_arrays(
+        left_end, right_end = np.broadcast_arrays(
             np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         )
         if self.lattice:
-            low, high = np.ceil(low), np.floor(high)
-        mass = np.full(low.shape, -np.inf)
+            left_end, right_end = np.ceil(left_end), np.floor(right_end)
+        mass = np.full(left_end.shape, -np.inf)
         starts, ends = _cells(self._recycler, lattice=self.lattice)
         for start, end, keep in zip(starts, ends, self._recycler.keeps, strict=True):
             if keep == 0:
                 continue
-            left, right = np.maximum(low, start), np.minimum(high, end)
+            left, right = np.maximum(left_end, start), np.minimum(right_end, end)
             inside = left <= right
             # an empty overlap is asked for as a point and then dropped, so that kernels see good intervals
             part = self._kernel.log_mass(np.where(inside, left, 0.0), np.where(inside, right, 0.0))
@@ -277,7 +282,10 @@ def _levels(levels: Sequence[tuple[float, float]], *, lattice: bool) -> Recycler
     rising = all(a < b for a, b in zip([0.0, *bounds], bounds, strict=False))
     if not pairs or not rising or not math.isinf(bounds[-1]):
         raise InvalidInput(
-            "levels", expected="bounds that rise from above 0 to inf", got=levels, remedy=LEVELS_REMEDY
+            "levels",
+            expected="bounds that rise from above 0 to inf",
+            got=levels,
+            remedy=LEVELS_REMEDY,
         )
     inner = [math.floor(b) + 0.5 for b in bounds[:-1]] if lattice else bounds[:-1]
     keeps = [keep for _, keep in pairs]

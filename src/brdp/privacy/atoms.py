@@ -53,7 +53,9 @@ class AtomicLaw:
             # integral of exp(-u) over a gap, times the mass above it
             steps = log_tails[1:-1] - losses[:-1] + np.log(-np.expm1(-gaps))
         last = log_infinite - losses[-1:]
-        return cls(losses, log_masses, log_infinite, log_tails, _suffix_log_sums(np.append(steps, last)))
+        return cls(
+            losses, log_masses, log_infinite, log_tails, _suffix_log_sums(np.append(steps, last))
+        )
 
     def log_delta(self, epsilon: Floats) -> Floats:
         """log delta(epsilon) for any real epsilon."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -104,11 +105,11 @@ def _staircase_cells(
     # far enough that the shifted edges reach the far left too
     most = stairs + 2 + -(-move // step)
     points = {sign * (core + j * step) for j in range(most) for sign in (1, -1)}
-    points |= {point + move for point in points} | {edge for edge in edges}
+    points |= {point + move for point in points} | set(edges)
     points |= {edge + move for edge in edges}
     cuts = sorted(point for point in points if -far <= point <= far)
     # twice the middle of each cell is a whole number too
-    doubled = [low + high for low, high in zip(cuts, cuts[1:], strict=False)]
+    doubled = [low + high for low, high in itertools.pairwise(cuts)]
     stair, stair_shifted = (
         np.array([_stair(abs(m - 2 * by), 2 * core, 2 * step) for m in doubled]) for by in (0, move)
     )
@@ -117,7 +118,7 @@ def _staircase_cells(
     weight, weight_shifted = (
         log_keeps[[_cell(m - 2 * by, edges) for m in doubled]] for by in (0, move)
     )
-    widths = np.array([float((high - low) * unit) for low, high in zip(cuts, cuts[1:], strict=False)])
+    widths = np.array([float((high - low) * unit) for low, high in itertools.pairwise(cuts)])
     log_masses = kernel.log_top - kernel.drop * stair + np.log(widths) + weight
     repeated = np.array([abs(m) > 2 * end for m in doubled])
     log_masses = log_masses - np.where(repeated, math.log(-math.expm1(-kernel.drop)), 0.0)

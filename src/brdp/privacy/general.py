@@ -54,7 +54,8 @@ def general_tilted(
     x = left[:, None] + (right - left)[:, None] * grid.ravel()
     logs = order * kernel.log_pdf(x) + (1 - order) * kernel.log_pdf(x - shift) + np.log(weights)
     with np.errstate(divide="ignore"):
-        return np.logaddexp.reduce(logs, axis=-1) + np.log(right - left)
+        total: Floats = np.logaddexp.reduce(logs, axis=-1) + np.log(right - left)
+    return total
 
 
 def reach_of(kernel: Kernel) -> float:

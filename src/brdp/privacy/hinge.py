@@ -14,12 +14,11 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
 from brdp.noise.base import Floats
 from brdp.noise.gaussian import LOG_ROOT_TWO_PI, log_normal_mass
 from brdp.noise.laplace import log_laplace_mass
-from brdp.noise.quadrature import NODES, WEIGHTS
+from brdp.noise.quadrature import NODES, log_integral
 
 # Below this share of the minuend a difference of masses is integrated instead.
 CANCELS = 1e-2
@@ -100,8 +99,8 @@ def _integrated(crossing: Floats, near: Floats, far: Floats, step: Floats) -> Fl
     y = first[:, None] + (last - first)[:, None] * NODES
     with np.errstate(divide="ignore"):
         logs = np.log(-np.expm1(-step[:, None] * y)) - 0.5 * (crossing[:, None] - y) ** 2
-    total: Floats = special.logsumexp(logs, b=WEIGHTS, axis=-1)
-    return total + np.log(last - first) - LOG_ROOT_TWO_PI
+    total: Floats = log_integral(logs) + np.log(last - first) - LOG_ROOT_TWO_PI
+    return total
 
 
 def laplace_tilted(

@@ -81,9 +81,7 @@ def log_release_probability(noise: Noise) -> float:
 def pieces_of(noise: Noise, sensitivity: float) -> tuple[Pieces, ...]:
     """Return the pieces of each direction that must be looked at."""
     kinks = () if isinstance(noise.kernel, Gaussian) else (0.0, sensitivity)
-    return tuple(
-        cut(side, shift=sensitivity, kinks=kinks) for side in directions(noise.recycler)
-    )
+    return tuple(cut(side, shift=sensitivity, kinks=kinks) for side in directions(noise.recycler))
 
 
 def _hinge(kernel: Kernel, pieces: Pieces, *, shift: float, threshold: Floats) -> Floats:
@@ -102,7 +100,9 @@ def _hinge(kernel: Kernel, pieces: Pieces, *, shift: float, threshold: Floats) -
 
 def _tilted(kernel: Kernel, order: float, pieces: Pieces, *, shift: float) -> Floats:
     if isinstance(kernel, Gaussian):
-        return hinge.gaussian_tilted(order, pieces.low, pieces.high, shift=shift, sigma=kernel.sigma)
+        return hinge.gaussian_tilted(
+            order, pieces.low, pieces.high, shift=shift, sigma=kernel.sigma
+        )
     if isinstance(kernel, Laplace):
         return hinge.laplace_tilted(order, pieces.low, pieces.high, shift=shift, scale=kernel.scale)
     from brdp.privacy.general import general_tilted

@@ -37,6 +37,6 @@ class ReleaseCurve(Curve):
 
     @final
     def log_delta_bounds(self, epsilon: Floats) -> tuple[Floats, Floats]:
-        lower = self.evaluate(epsilon * (1 + EPSILON_ERROR)) - LOG_ERROR
-        upper = self.evaluate(epsilon * (1 - EPSILON_ERROR)) + LOG_ERROR
-        return lower, np.minimum(upper, 0.0)
+        around = np.stack([epsilon * (1 + EPSILON_ERROR), epsilon * (1 - EPSILON_ERROR)])
+        lower, upper = self.evaluate(around)
+        return lower - LOG_ERROR, np.minimum(upper + LOG_ERROR, 0.0)

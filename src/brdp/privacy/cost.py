@@ -1,0 +1,27 @@
+"""What a plan minimises: a number for a privacy curve, such as the epsilon it takes at a delta."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
+
+from brdp import _validate
+from brdp.privacy.base import Curve
+
+# A cost judges the curve of one release; more privacy must never cost more.
+Cost = Callable[[Curve], float]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EpsilonAt:
+    """The epsilon of one release at a delta: what a release costs on its own."""
+
+    delta: float
+
+    def __post_init__(self) -> None:
+        _validate.below_one(delta=self.delta)
+
+    def __call__(self, curve: Curve) -> float:
+        return curve.epsilon(delta=self.delta)

@@ -13,7 +13,7 @@ from brdp.planning.result import Alternative, Plan
 from brdp.privacy.cost import Cost
 
 # Two acceptances (or epsilons) this close are a tie, which the simpler noise wins.
-TIE = 2e-5
+TIE = 1e-4
 
 
 def plan(

@@ -30,7 +30,7 @@ def plot(plan: Plan, path: str | Path | None = None) -> Any:
     axes.axvline(-plan.within, color=BOUND, lw=0.8)
     axes.axvline(plan.within, color=BOUND, lw=0.8)
     if plain is not None and plain.noise != plan.noise:
-        label = f"plain {plain.kernel}: {_share(plain.noise, plan)} within"
+        label = f"plain {type(plain.noise).__name__}: {_share(plain.noise, plan)} within"
         _draw(axes, plain.noise, reach, PLAIN, label, "--")
     what = "recycled" if plan.recycles else "plain"
     kernel = type(plan.noise.kernel).__name__
@@ -42,7 +42,8 @@ def plot(plan: Plan, path: str | Path | None = None) -> Any:
     axes.set_title(
         f"within ±{plan.within:g} at epsilon {plan.epsilon:.4g}, delta {plan.delta:g}", fontsize=11
     )
-    axes.legend(frameon=False, loc="upper right", fontsize=9)
+    # below the axes: inside, it would cover the noise
+    figure.legend(frameon=False, loc="outside lower center", ncols=2, fontsize=9)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     if path is not None:

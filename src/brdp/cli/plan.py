@@ -1,0 +1,87 @@
+"""`brdp plan`: the best noise for a stated error bound."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brdp.planning import Plan
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "plan",
+        help="find the best noise for an error bound",
+        description="Find the noise that is within a bound as often as a budget allows (--epsilon), or "
+        "at least as often as you ask, as cheaply as it can be (--confidence). Reads no data.",
+    )
+    parser.add_argument(
+        "--sensitivity", type=float, required=True, help="by how much one unit can move the answer"
+    )
+    parser.add_argument(
+        "--within", type=float, required=True, help="the error bound you can accept, either way"
+    )
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("--epsilon", type=float, help="the privacy budget")
+    goal.add_argument("--confidence", type=float, help="how often to be within the bound: 0.95")
+    parser.add_argument(
+        "--delta", type=float, default=0.0, help="the budget's delta (default: 0, pure privacy)"
+    )
+    parser.add_argument(
+        "--kernel",
+        choices=("auto", "laplace", "gaussian", "staircase"),
+        default="auto",
+        help="which noise to recycle (default: the best)",
+    )
+    parser.add_argument("--integer", action="store_true", help="integer noise, as for counts")
+    parser.add_argument("--count", type=int, default=1, help="releases that share the budget")
+    parser.add_argument(
+        "--plot", metavar="FILE.png", help="draw the noise beside the best plain one"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan, then print and draw."""
+    from brdp.cli.output import print_json
+    from brdp.planning import plan
+
+    found = plan(
+        sensitivity=args.sensitivity,
+        within=args.within,
+        epsilon=args.epsilon,
+        confidence=args.confidence,
+        delta=args.delta,
+        kernel=args.kernel,
+        integer=args.integer,
+        count=args.count,
+    )
+    if args.plot:
+        found.plot(args.plot)
+        print(f"drawn in {args.plot}", file=sys.stderr)
+    if args.json:
+        print_json(found.to_dict())
+    else:
+        print(f"{found}\n\n{compared(found, by_epsilon=args.confidence is not None)}")
+    return 0
+
+
+def compared(found: Plan, *, by_epsilon: bool) -> str:
+    """Lay out what every kernel would have given, plain and recycled."""
+    from brdp.cli.output import columns
+    from brdp.planning.result import percent
+
+    cells = {
+        (a.kernel, a.recycled): f"{a.epsilon:.4g}" if by_epsilon else percent(a.acceptance)
+        for a in found.alternatives
+    }
+    names = list(dict.fromkeys(a.kernel for a in found.alternatives))
+    rows = [
+        [name, *(cells.get((name, recycled), "-") for recycled in (False, True))] for name in names
+    ]
+    what = "least epsilon by kernel" if by_epsilon else "within the bound, by kernel"
+    return columns([what, "plain", "recycled"], rows)

@@ -8,6 +8,7 @@ the precision is therefore raised until two precisions agree. Second method: qua
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 from mpmath import mp, mpf
@@ -54,11 +55,13 @@ def pieces(noise: Recycled, shift: mpf) -> list[tuple[mpf, mpf, mpf]]:
     cuts = {edge + move for edge in [*edges, *corners] for move in (mpf(0), shift)}
     if not isinstance(kernel, Staircase):
         ends = [-INFINITY, *sorted(cuts), INFINITY]
-        return [(u, v, mpf(1)) for u, v in zip(ends, ends[1:], strict=False)]
+        return [(u, v, mpf(1)) for u, v in itertools.pairwise(ends)]
     places = {-far - step, -far, far, far + step}
     ends = sorted(places | {cut for cut in cuts if -far - step < cut < far + step})
     series = 1 / (1 - mp.exp(-mpf(kernel.drop)))
-    return [(u, v, series if u >= far or v <= -far else mpf(1)) for u, v in zip(ends, ends[1:], strict=False)]
+    return [
+        (u, v, series if u >= far or v <= -far else mpf(1)) for u, v in itertools.pairwise(ends)
+    ]
 
 
 def inner_points(u: mpf, v: mpf) -> tuple[mpf, mpf]:
@@ -94,9 +97,16 @@ def one_way(noise: Recycled, shift: mpf, epsilon: mpf) -> mpf:
             total += times * ours * kernel.mass(u, v)
             continue
         base = mp.log(ours / theirs)
-        end = crossing(lambda x, base=base: base + kernel.log_density(x) - kernel.log_density(x - shift), epsilon, u, v)
+        end = crossing(
+            lambda x, base=base: base + kernel.log_density(x) - kernel.log_density(x - shift),
+            epsilon,
+            u,
+            v,
+        )
         if end > u:
-            total += times * (ours * kernel.mass(u, end) - factor * theirs * kernel.mass(u - shift, end - shift))
+            total += times * (
+                ours * kernel.mass(u, end) - factor * theirs * kernel.mass(u - shift, end - shift)
+            )
     return total / noise.normaliser
 
 
@@ -108,7 +118,9 @@ def delta(noise: Recycled, sensitivity: Number, epsilon: Number) -> mpf:
     return max(settle(lambda way=way: one_way(way, mpf(sensitivity), mpf(epsilon))) for way in ways)
 
 
-def by_quadrature(noise: Recycled, sensitivity: Number, epsilon: Number, *, digits: int = 30) -> mpf:
+def by_quadrature(
+    noise: Recycled, sensitivity: Number, epsilon: Number, *, digits: int = 30
+) -> mpf:
     """The same number from max(0, ...) itself: no weights taken out, no formula for the crossing, no interval mass."""
     return max(_quadrature(way, sensitivity, epsilon, digits) for way in (noise, noise.mirrored()))
 
@@ -121,25 +133,37 @@ def _quadrature(noise: Recycled, sensitivity: Number, epsilon: Number, digits: i
             ours = noise.weight(x) * noise.kernel.density(x)
             return ours - factor * noise.weight(x - shift) * noise.kernel.density(x - shift)
 
-        reach = 60 * mp.sqrt(noise.kernel.variance) + shift + max([abs(mpf(e)) for e in noise.edges], default=mpf(0))
+        reach = (
+            60 * mp.sqrt(noise.kernel.variance)
+            + shift
+            + max([abs(mpf(e)) for e in noise.edges], default=mpf(0))
+        )
         places = {-reach, reach, mpf(0), shift}
         for place in [*map(mpf, noise.edges), *noise.kernel.corners(reach)]:
             places |= {place, place + shift}
         ends = [place for place in sorted(places) if -reach <= place <= reach]
         total = mpf(0)
-        for u, v in zip(ends, ends[1:], strict=False):
+        for u, v in itertools.pairwise(ends):
             tiny = (v - u) * mpf("1e-25")  # keeps clear of the jumps at both ends
             low, high = u + tiny, v - tiny
             if excess(low) <= 0:
                 continue
-            if excess(high) <= 0:  # bisect for the place where the sign changes, or mp.quad meets a kink
+            if (
+                excess(high) <= 0
+            ):  # bisect for the place where the sign changes, or mp.quad meets a kink
                 left, right = low, high
                 for _ in range(100):
                     middle = (left + right) / 2
                     left, right = (middle, right) if excess(middle) > 0 else (left, middle)
                 high = left
-            cuts = 2 if isinstance(noise.kernel, Staircase) else 13  # a step is constant: two ends are enough
-            total += mp.quad(lambda x: max(mpf(0), excess(x)), mp.linspace(low, high, cuts), method="gauss-legendre")
+            cuts = (
+                2 if isinstance(noise.kernel, Staircase) else 13
+            )  # a step is constant: two ends are enough
+            total += mp.quad(
+                lambda x: max(mpf(0), excess(x)),
+                mp.linspace(low, high, cuts),
+                method="gauss-legendre",
+            )
         return total / constant
 
 
@@ -149,7 +173,7 @@ def epsilon_at(noise: Recycled, sensitivity: Number, target: Number, *, digits: 
         low, high = mpf(0), mpf(10_000)
         while high - low > mpf(10) ** (-digits) * high:
             middle = (low + high) / 2
-            low, high = (middle, high) if delta(noise, sensitivity, middle) > mpf(target) else (low, middle)
+            low, high = (
+                (middle, high) if delta(noise, sensitivity, middle) > mpf(target) else (low, middle)
+            )
         return high
-
-

@@ -110,7 +110,9 @@ class DiscreteLaplace(Kernel):
 
     def log_density(self, x: Number) -> mpf:
         scale = mpf(self.scale)
-        return -abs(mpf(x)) / scale + mp.log(mp.tanh(1 / (2 * scale)))  # (1-r)/(1+r) = tanh(1/(2 scale))
+        return -abs(mpf(x)) / scale + mp.log(
+            mp.tanh(1 / (2 * scale))
+        )  # (1-r)/(1+r) = tanh(1/(2 scale))
 
     def upper(self, x: Number) -> mpf:
         scale = mpf(self.scale)
@@ -163,7 +165,9 @@ def bell_sum_by_euler_maclaurin(sigma: Number, start: mpf) -> mpf:
             if bound < mpf(10) ** (-mp.dps - 5) * total:
                 return total
             if n > 2000:
-                raise ArithmeticError(f"sigma {sigma} is too narrow for an expansion to {mp.dps} digits")
+                raise ArithmeticError(
+                    f"sigma {sigma} is too narrow for an expansion to {mp.dps} digits"
+                )
             before, now = now, z * now - n * before
             before, now = now, z * now - (n + 1) * before
             n += 2
@@ -211,7 +215,9 @@ class DiscreteGaussian(Kernel):
             return mpf(self.sigma) ** 2
         last = len(bell_sums(self.sigma, mp.dps))
         width = 2 * mpf(self.sigma) ** 2
-        return 2 * mp.fsum(k * k * mp.exp(-mpf(k) * k / width) for k in range(1, last)) / self.total()
+        return (
+            2 * mp.fsum(k * k * mp.exp(-mpf(k) * k / width) for k in range(1, last)) / self.total()
+        )
 
 
 @lru_cache(maxsize=64)
@@ -285,6 +291,7 @@ class Staircase(Kernel):
                 j, weight = j + 1, weight * fall
         # x^2 integrates to x^3/3; raising the step index j to a power series in `fall` is summed by mpmath
         steps = mpmath.nsum(
-            lambda j: fall**j * ((core + j * step) ** 3 - (core + (j - 1) * step) ** 3) / 3, [1, mpmath.inf]
+            lambda j: fall**j * ((core + j * step) ** 3 - (core + (j - 1) * step) ** 3) / 3,
+            [1, mpmath.inf],
         )
         return 2 * (core**3 / 3 + steps) / self.total()

@@ -7,6 +7,7 @@ For laws too wide to go through term by term, `by_runs` sums whole runs of integ
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -15,10 +16,12 @@ from mpmath import mp, mpf
 from tests.reference.kernels import INFINITY, DiscreteGaussian, DiscreteLaplace, Number, Staircase
 from tests.reference.recycled import Recycled
 
-WIDEST = 30_000  # integers each side that are gone through one by one
+WIDEST = 2_000  # integers each side that are gone through one by one
 
 
-def delta(noise: Recycled, shift: int, epsilon: Number, settle: Callable[[Callable[[], mpf]], mpf]) -> mpf:
+def delta(
+    noise: Recycled, shift: int, epsilon: Number, settle: Callable[[Callable[[], mpf]], mpf]
+) -> mpf:
     """The larger of both directions."""
     one_by_one = isinstance(noise.kernel, Staircase) or reach(noise, shift) <= WIDEST
     method = term_by_term if one_by_one else by_runs
@@ -72,7 +75,9 @@ def term_by_term(noise: Recycled, shift: int, epsilon: mpf) -> mpf:
         total += series * (term(far + 1) + term(-far - 1))
     if isinstance(kernel, Staircase):
         series = 1 / (1 - mp.exp(-mpf(kernel.drop)))
-        total += series * mp.fsum(term(far + i) + term(-far - i) for i in range(1, int(kernel.step) + 1))
+        total += series * mp.fsum(
+            term(far + i) + term(-far - i) for i in range(1, int(kernel.step) + 1)
+        )
     return total / noise.normaliser
 
 
@@ -84,7 +89,7 @@ def by_runs(noise: Recycled, shift: int, epsilon: mpf) -> mpf:
         if not mp.isinf(first):
             starts |= {first, first + shift}
     bounds = [-INFINITY, *sorted(starts), INFINITY]
-    for first, beyond in zip(bounds, bounds[1:], strict=False):
+    for first, beyond in itertools.pairwise(bounds):
         last = beyond - 1
         inside = last if mp.isinf(first) else first
         ours, theirs = noise.weight(inside), noise.weight(inside - shift)
@@ -104,7 +109,9 @@ def by_runs(noise: Recycled, shift: int, epsilon: mpf) -> mpf:
         else:
             end = min(last, mp.ceil(inside + (epsilon - at) / slope) - 1)
         if end >= first:
-            total += ours * kernel.mass(first, end) - factor * theirs * kernel.mass(first - shift, end - shift)
+            total += ours * kernel.mass(first, end) - factor * theirs * kernel.mass(
+                first - shift, end - shift
+            )
     return total / noise.normaliser
 
 

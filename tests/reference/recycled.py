@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -31,7 +32,9 @@ class Recycled:
     def weight(self, x: Number) -> mpf:
         ends = (-INFINITY, *map(mpf, self.edges), INFINITY)
         return max(
-            mpf(keep) for keep, low, high in zip(self.keeps, ends[:-1], ends[1:], strict=True) if low <= mpf(x) <= high
+            mpf(keep)
+            for keep, low, high in zip(self.keeps, ends[:-1], ends[1:], strict=True)
+            if low <= mpf(x) <= high
         )
 
     def parts(self) -> Iterator[tuple[mpf, mpf, mpf]]:
@@ -81,7 +84,9 @@ class Recycled:
 
     def moment(self, order: int) -> mpf:
         """E N^order by quadrature (reals) or term by term (integers); slow, for narrow laws."""
-        scale = mp.sqrt(self.kernel.variance) + (max(abs(mpf(e)) for e in self.edges) if self.edges else 0)
+        scale = mp.sqrt(self.kernel.variance) + (
+            max(abs(mpf(e)) for e in self.edges) if self.edges else 0
+        )
         if self.lattice:
             reach = int(mp.ceil(60 * scale)) + 60
             return mp.fsum(mpf(k) ** order * self.pdf(k) for k in range(-reach, reach + 1))
@@ -89,7 +94,7 @@ class Recycled:
         cuts = sorted({-reach, mpf(0), reach, *map(mpf, self.edges), *self.kernel.corners(reach)})
         total = mpf(0)
         constant = self.normaliser
-        for low, high in zip(cuts, cuts[1:], strict=False):
+        for low, high in itertools.pairwise(cuts):
             keep = self.weight((low + high) / 2)
             fine = mp.linspace(low, high, 2 if isinstance(self.kernel, Staircase) else 17)
             density = self.kernel.density
@@ -98,7 +103,9 @@ class Recycled:
 
     def mirrored(self) -> Recycled:
         """The law of -N."""
-        return Recycled(self.kernel, tuple(-mpf(e) for e in reversed(self.edges)), tuple(reversed(self.keeps)))
+        return Recycled(
+            self.kernel, tuple(-mpf(e) for e in reversed(self.edges)), tuple(reversed(self.keeps))
+        )
 
     @property
     def symmetric(self) -> bool:
@@ -114,7 +121,9 @@ def _normaliser(noise: Recycled, digits: int) -> mpf:
 def within(kernel: Kernel, bound: Number | tuple[Number, Number], rate: Number) -> Recycled:
     """One bound, or (low, high), and the recycling rate q outside it."""
     low, high = bound if isinstance(bound, tuple) else (-bound, bound)
-    with mp.workdps(500):  # exact for a float, and no harm to a decimal string at any precision used here
+    with mp.workdps(
+        500
+    ):  # exact for a float, and no harm to a decimal string at any precision used here
         keep = 1 - mpf(rate)
     return Recycled(kernel, (low, high), (keep, 1, keep))
 

@@ -6,6 +6,8 @@ On the reals piece by piece in closed form, and by quadrature to check it; on th
 
 from __future__ import annotations
 
+import itertools
+
 from mpmath import mp, mpf
 
 from tests.reference.curve import inner_points, pieces, settle
@@ -111,9 +113,11 @@ def _quadrature(noise: Recycled, sensitivity: Number, order: Number, digits: int
             cuts |= {place, place + shift}
         ends = [cut for cut in sorted(cuts) if -far <= cut <= far]
         total = mpf(0)
-        for u, v in zip(ends, ends[1:], strict=False):
+        for u, v in itertools.pairwise(ends):
             middle = (u + v) / 2
             weight = noise.weight(middle) ** order * noise.weight(middle - shift) ** (1 - order)
             inner = mp.linspace(u, v, 2 if isinstance(noise.kernel, Staircase) else 33)
-            total += weight * mp.quad(lambda x: _integrand(noise, x, shift, order), inner, method="gauss-legendre")
+            total += weight * mp.quad(
+                lambda x: _integrand(noise, x, shift, order), inner, method="gauss-legendre"
+            )
         return mp.log(total / noise.normaliser) / (order - 1)

@@ -27,6 +27,7 @@ FRESH = settings(
     database=None,
     deadline=None,
     print_blob=True,
+    report_multiple_bugs=False,
     suppress_health_check=[
         HealthCheck.filter_too_much,
         HealthCheck.too_slow,

@@ -29,6 +29,6 @@ def gaussian(*, epsilon: str, delta: str, sensitivity: Number, digits: int = 40)
 
 
 def laplace(*, epsilon: str, delta: str = "0", sensitivity: Number, digits: int = 60) -> Laplace:
-    """The scale for (epsilon, delta): delta = 1 - exp((epsilon - Delta/b)/2), so b = Delta/(epsilon - 2 log(1 - delta))."""
+    """The scale for (epsilon, delta): delta is 1 - exp((epsilon - Delta/b)/2), solved for b."""
     with mp.workdps(digits):
         return Laplace(mpf(sensitivity) / (mpf(epsilon) - 2 * mp.log1p(-mpf(delta))))

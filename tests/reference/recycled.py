@@ -97,8 +97,9 @@ class Recycled:
         for low, high in itertools.pairwise(cuts):
             keep = self.weight((low + high) / 2)
             fine = mp.linspace(low, high, 2 if isinstance(self.kernel, Staircase) else 17)
-            density = self.kernel.density
-            total += keep * mp.quad(lambda x: x**order * density(x), fine, method="gauss-legendre")
+            total += keep * mp.quad(
+                lambda x: x**order * self.kernel.density(x), fine, method="gauss-legendre"
+            )
         return total / constant
 
     def mirrored(self) -> Recycled:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 
 from brdp import _validate
@@ -12,8 +13,10 @@ from brdp.planning.request import Budget, Candidate
 from brdp.planning.result import Alternative, Plan
 from brdp.privacy.cost import Cost
 
-# Two acceptances (or epsilons) this close are a tie, which the simpler noise wins.
-TIE = 1e-4
+# What recycling must add, in log odds of acceptance or in log epsilon, to be worth its while.
+NEXT_TO_NOTHING = 1e-4
+# Certified noise ends a few roundings on the private side: less than this is no difference.
+ROUNDING = 1e-9
 
 
 def plan(
@@ -116,7 +119,7 @@ def _most_acceptance(families: Mapping[str, Family], budget: Budget, *, integer:
                         name, recycled, candidate.noise, candidate.acceptance, budget.epsilon
                     )
                 )
-    best = _best(alternatives, key=lambda a: -a.acceptance)
+    best = _best(alternatives, worth=_log_odds)
     return Plan(
         noise=best.noise,
         sensitivity=budget.sensitivity,
@@ -154,7 +157,7 @@ def _least_epsilon(
                 alternatives.append(
                     Alternative(name, recycled, candidate.noise, candidate.acceptance, epsilon)
                 )
-    best = _best(alternatives, key=lambda a: a.epsilon)
+    best = _best(alternatives, worth=_thrift)
     return Plan(
         noise=best.noise,
         sensitivity=sensitivity,
@@ -167,14 +170,35 @@ def _least_epsilon(
     )
 
 
-def _best(alternatives: list[Alternative], *, key: Callable[[Alternative], float]) -> Alternative:
-    """The best by the key; a tie goes to plain noise, then to the kernel named first."""
+def _best(alternatives: list[Alternative], *, worth: Callable[[Alternative], float]) -> Alternative:
+    """The alternative of most worth; where recycling adds next to nothing, the best plain one."""
     if not alternatives:
         raise NotPossible(
             "No noise of the asked kind meets this request. Try kernel='auto', a wider bound or a "
             "larger epsilon."
         )
-    least = min(key(a) for a in alternatives)
-    good_enough = least + TIE * abs(least)
-    tied = [a for a in alternatives if key(a) <= good_enough]
-    return min(tied, key=lambda a: a.recycled)
+    best = _first_best(alternatives, worth=worth)
+    plain = [a for a in alternatives if not a.recycled]
+    if plain and best.recycled:
+        simpler = _first_best(plain, worth=worth)
+        if worth(best) - worth(simpler) <= NEXT_TO_NOTHING:
+            return simpler
+    return best
+
+
+def _first_best(
+    alternatives: list[Alternative], *, worth: Callable[[Alternative], float]
+) -> Alternative:
+    """The first of those that differ from the best by rounding alone."""
+    most = max(worth(a) for a in alternatives)
+    return next(a for a in alternatives if worth(a) >= most - ROUNDING)
+
+
+def _log_odds(alternative: Alternative) -> float:
+    """Acceptance on a scale where the last nines count as much as the first."""
+    missed = 1 - alternative.acceptance
+    return math.inf if missed <= 0 else math.log(alternative.acceptance / missed)
+
+
+def _thrift(alternative: Alternative) -> float:
+    return -math.log(max(alternative.epsilon, 1e-300))

@@ -15,6 +15,8 @@ from brdp.noise.base import Floats, Kernel
 from brdp.noise.quadrature import NODES, log_integral
 
 LOG_ROOT_TWO_PI = 0.5 * math.log(2 * math.pi)
+# An interval at z is narrow where its width times 1 + z is below this: the density hardly falls on it.
+NARROW = 0.5
 
 
 @final
@@ -70,19 +72,22 @@ def log_normal_mass(low: ArrayLike, high: ArrayLike, *, width: ArrayLike) -> Flo
     flip = high <= 0
     near = np.where(flip, -high, low)
     far = np.where(flip, -low, high)
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        around_zero = np.log(
-            0.5 * (scipy.special.erf(far / math.sqrt(2)) - scipy.special.erf(near / math.sqrt(2)))
-        )
-        tail = scipy.special.log_ndtr(-near)
-        one_sided = tail + np.log(-np.expm1(scipy.special.log_ndtr(-far) - tail))
-        mass = np.where(near < 0, around_zero, one_sided)
-        # two nearly equal tails cancel: integrate the density over a narrow interval instead
-        narrow = (near >= 0) & (width * (1 + near) < 0.5) & (width > 0)
+    straddles = (near < 0) & (width > 0)
+    # two nearly equal tails cancel: a narrow interval is integrated instead
+    narrow = (near >= 0) & (width * (1 + near) < NARROW) & (width > 0)
+    tails = (near >= 0) & (width > 0) & ~narrow
+    mass = np.full(near.shape, -np.inf)
+    with np.errstate(divide="ignore"):
+        if straddles.any():
+            a, b = near[straddles] / math.sqrt(2), far[straddles] / math.sqrt(2)
+            mass[straddles] = np.log(0.5 * (scipy.special.erf(b) - scipy.special.erf(a)))
+        if tails.any():
+            tail = scipy.special.log_ndtr(-near[tails])
+            rest = scipy.special.log_ndtr(-far[tails]) - tail
+            mass[tails] = tail + np.log(-np.expm1(rest))
         if narrow.any():
             a, w = near[narrow][..., None], width[narrow][..., None]
             y = w * NODES
             density = -0.5 * a * a - y * (a + 0.5 * y) - LOG_ROOT_TWO_PI
-            mass = mass.copy()
             mass[narrow] = log_integral(density) + np.log(w[..., 0])
-        return np.where(width > 0, mass, -np.inf)
+    return mass

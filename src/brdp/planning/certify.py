@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import final
 
 from brdp.noise.base import Noise
 from brdp.planning.request import Budget
 
-# A promise of delta = 0 is kept by the largest loss.
-FIRST_STEP = 1e-12
-LAST_STEP = 0.5
-PRECISE = 1e-11
+# Relative steps away from where the search pointed to, and how closely the edge is approached.
+FIRST_STEP, LAST_STEP = 1e-12, 0.5
+PRECISE, LEAST_STEP = 1e-11, 1e-13
+# A log delta this close below its target is close enough.
+CLOSE = 1e-9
+MOST_TRIALS = 60
 
 
 def overrun(noise: Noise, budget: Budget) -> float:
@@ -36,48 +40,49 @@ def least_fitting(
     least from just below the answer to just above it. `grow` is -1 where less of it costs less.
     """
 
-    def over(step: float) -> tuple[float, Noise | None]:
+    def tried(step: float) -> _Trial:
         noise = make(start * (1 + grow * step))
-        return (math.inf if noise is None else overrun(noise, budget)), noise
+        return _Trial(step, math.inf if noise is None else overrun(noise, budget), noise)
 
-    here, noise = over(0.0)
-    # walk towards the edge of the fitting side in growing steps, then close in on it
-    forward = here > 0
-    sign = 1.0 if forward else -1.0
-    inner, best = (math.nan, None) if forward else (0.0, noise)
-    outer, outer_over = (0.0, here) if forward else (math.nan, math.nan)
-    step = FIRST_STEP
-    while step <= LAST_STEP:
-        value, noise = over(sign * step)
-        if value <= 0:
-            inner, inner_over, best = sign * step, value, noise
-            if forward:
-                break
-        else:
-            outer, outer_over = sign * step, value
-            if not forward:
-                break
-        here = value
-        step *= 8
-    if best is None or math.isnan(outer):
-        return best
-    inner_over = overrun(best, budget)
-    for _ in range(60):
-        if (
-            abs(inner - outer) <= PRECISE * (1 + abs(inner))
-            or abs(inner - outer) <= 0.2 * FIRST_STEP
-        ):
+    fits, fails = _bracket(tried)
+    if fits is None or fails is None:
+        return None if fits is None else fits.noise
+    for _ in range(MOST_TRIALS):
+        if abs(fits.step - fails.step) <= PRECISE * abs(fits.step) + LEAST_STEP:
             break
-        # false position, kept off the ends, falls back to halving where a value is infinite
+        # false position, kept off the ends; halving where a value is infinite
         share = 0.5
-        if math.isfinite(outer_over) and outer_over > inner_over:
-            share = min(max(-inner_over / (outer_over - inner_over), 0.02), 0.9)
-        middle = inner + share * (outer - inner)
-        value, noise = over(middle)
-        if value <= 0 and noise is not None:
-            inner, inner_over, best = middle, value, noise
-            if value > -1e-9:
-                break
+        if math.isfinite(fits.over) and math.isfinite(fails.over):
+            share = min(max(-fits.over / (fails.over - fits.over), 0.02), 0.9)
+        trial = tried(fits.step + share * (fails.step - fits.step))
+        if trial.over > 0:
+            fails = trial
         else:
-            outer, outer_over = middle, value
-    return best
+            fits = trial
+            if fits.over > -CLOSE:
+                break
+    return fits.noise
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A relative step away from the start, and what it gave."""
+
+    step: float
+    over: float
+    noise: Noise | None
+
+
+def _bracket(tried: Callable[[float], _Trial]) -> tuple[_Trial | None, _Trial | None]:
+    """The last trial on one side of the edge and the first on the other, in growing steps."""
+    before = tried(0.0)
+    forward = before.over > 0
+    step = FIRST_STEP if forward else -FIRST_STEP
+    while abs(step) <= LAST_STEP:
+        after = tried(step)
+        if (after.over > 0) != forward:
+            return (after, before) if forward else (before, after)
+        before = after
+        step *= 8
+    return (None, before) if forward else (before, None)

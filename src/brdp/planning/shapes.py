@@ -105,7 +105,7 @@ class DiscreteLaplaceShape(Shape):
 
     def cdf(self, x: Floats, scale: Floats) -> Floats:
         # P(N <= k) = a^-k / (1 + a) for k < 0, and the mirror image above
-        tail = np.exp(-(np.abs(x) + 0.5) / scale) / (1 + np.exp(-1 / scale))
+        tail: Floats = np.exp(-(np.abs(x) + 0.5) / scale) / (1 + np.exp(-1 / scale))
         return np.where(x < 0, tail, 1 - tail)
 
     def crossing(self, threshold: Floats, scale: Floats, shift: float) -> Floats:

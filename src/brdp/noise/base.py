@@ -184,7 +184,9 @@ def interval(within: Any) -> tuple[float, float]:
         high = _not_nan(within)
         low = -high
     if not low <= 0 <= high:
-        raise InvalidInput("within", expected="bounds with low <= 0 <= high", got=within, remedy=remedy)
+        raise InvalidInput(
+            "within", expected="bounds with low <= 0 <= high", got=within, remedy=remedy
+        )
     return low, high
 
 

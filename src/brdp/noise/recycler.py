@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import final
@@ -52,8 +53,8 @@ class Recycler:
         if middle < len(self.edges) and self.edges[middle] == 0.0:
             middle += int(self.keeps[middle + 1] > self.keeps[middle])
         left, right = self.keeps[: middle + 1], self.keeps[middle:]
-        rises = all(a <= b for a, b in zip(left, left[1:], strict=False))
-        falls = all(a >= b for a, b in zip(right, right[1:], strict=False))
+        rises = all(a <= b for a, b in itertools.pairwise(left))
+        falls = all(a >= b for a, b in itertools.pairwise(right))
         return rises and falls
 
     def keep(self, x: ArrayLike) -> NDArray[np.float64]:

@@ -91,14 +91,20 @@ class Staircase(Kernel):
             first, last = self._stair(near), self._stair(far)
             same = first == last
             inner = self._edge(first) - near
-            between = -np.expm1(-self.drop * np.maximum(last - first - 1, 0)) / math.expm1(self.drop)
+            between = -np.expm1(-self.drop * np.maximum(last - first - 1, 0)) / math.expm1(
+                self.drop
+            )
             outer = np.where(
-                np.isfinite(last), np.exp(-self.drop * (last - first)) * (far - self._edge(last - 1)), 0.0
+                np.isfinite(last),
+                np.exp(-self.drop * (last - first)) * (far - self._edge(last - 1)),
+                0.0,
             )
             several = inner + self.step * between + outer
             width = np.where(same, far - near, several)
             # far = near = inf is an empty interval
-            return np.where(np.isfinite(near), self.log_top - self.drop * first + np.log(width), -np.inf)
+            return np.where(
+                np.isfinite(near), self.log_top - self.drop * first + np.log(width), -np.inf
+            )
 
     def ppf(self, u: ArrayLike) -> Floats:
         u = np.asarray(u, dtype=np.float64)
@@ -127,9 +133,10 @@ class Staircase(Kernel):
         step, middle = self.step, edge + 0.5 * self.step
         sums = 1 / rest, a / rest**2, a * (1 + a) / rest**3
         first += a * step * (middle * sums[0] + step * sums[1])
-        second += a * step * (
-            middle**2 * sums[0] + 2 * middle * step * sums[1] + step**2 * sums[2]
-        ) + a * self._spread(step) * sums[0]
+        second += (
+            a * step * (middle**2 * sums[0] + 2 * middle * step * sums[1] + step**2 * sums[2])
+            + a * self._spread(step) * sums[0]
+        )
         scale = math.exp(self.log_top - self.drop * stair)
         return scale * first, scale * second
 

@@ -38,7 +38,9 @@ def assert_log(found: float, expected: mpf) -> None:
             return
         log = mp.log(expected)
         note(f"brdp {found!r}, twin {mp.nstr(log, 20)}")
-        assert abs(mpf(float(found)) - log) <= mpf("1e-11") + 2e-15 * abs(log)
+        # what is promised ends at 1e-300; far below it the tail of the discrete Gaussian is an upper bound
+        room = mpf("1e-11") if log > -740 else mpf("1e-3")
+        assert abs(mpf(float(found)) - log) <= room + 2e-15 * abs(log)
 
 
 @st.composite

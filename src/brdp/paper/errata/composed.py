@@ -110,7 +110,7 @@ def theorem_3_frequency() -> tuple[Frequency, ...]:
     grid = (
         "Gaussian kernel, Δ = 1, T = 100, δ = 1e-5; σ in 3, 6, 12; θ in .5, 1, 3; q in .2, .5, .8, .95"
     )
-    return (Frequency("Theorem 3 bounds the total ε from above", grid, fails, total),)
+    return (Frequency("Theorem 3 bounds the total ε from above", grid, fails, total, "Theorem 3, Gaussian"),)
 
 
 # --- Remark 4 -------------------------------------------------------------------------------
@@ -143,7 +143,7 @@ def remark_4_frequency() -> tuple[Frequency, ...]:
     cases = list(itertools.product(_R4_EPSILONS, _R4_DELTAS, _R4_COUNTS))
     fails = sum(_remark_4(*case)[1] > case[1] * (1 + ROUNDING) for case in cases)
     grid = "Gaussian at (ε, δ), q = 0; ε in .01, .05, .1, .5, 1; δ in .1, 1e-2, 1e-3, 1e-5; T in 2, 10, 100"
-    return (Frequency("Remark 4 holds", grid, fails, len(cases)),)
+    return (Frequency("Remark 4 holds", grid, fails, len(cases), "Remark 4"),)
 
 
 # --- Table 1 and Figure 5 -------------------------------------------------------------------
@@ -211,6 +211,7 @@ def more_leakage_frequency() -> tuple[Frequency, ...]:
     grid = "Gaussian kernel, Δ = 1, δ = 1e-5; ε in .1, .5, 1, 2; θ in 1, 3; T in 10, 1000"
     return (
         Frequency(
-            "recycling (exact rate) leaks no more than its kernel at equal promises", grid, fails, total
+            "recycling (exact rate) leaks no more than its kernel at equal promises", grid, fails, total,
+            "reduced leakage",
         ),
     )

@@ -27,6 +27,8 @@ class Frequency:
     grid: str
     broken: int
     settings: int
+    short: str
+    """The claim in a few words, for the figure."""
 
 
 @final

@@ -101,7 +101,7 @@ def algorithm_1_frequency() -> tuple[Frequency, ...]:
     for word, kernel_for in KERNELS:
         promised, exact = algorithm_1_deltas(kernel_for)
         claim = f"Algorithm 1's rate keeps (ε, δ), {word} kernel"
-        out.append(Frequency(claim, GRID, broken(promised, exact), exact.size))
+        out.append(Frequency(claim, GRID, broken(promised, exact), exact.size, f"Algorithm 1, {word}"))
     return tuple(out)
 
 
@@ -111,7 +111,7 @@ def algorithm_1_wasted() -> tuple[Frequency, ...]:
     for word, kernel_for in KERNELS:
         promised, exact = algorithm_1_deltas(kernel_for)
         claim = f"Algorithm 1 spends at least 1 % of δ, {word} kernel"
-        out.append(Frequency(claim, GRID, int(np.sum(exact < 0.01 * promised)), exact.size))
+        out.append(Frequency(claim, GRID, int(np.sum(exact < 0.01 * promised)), exact.size, f"Algorithm 1 wastes 99 %, {word}"))
     return tuple(out)
 
 
@@ -138,7 +138,7 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
         rate = baseline_rate(epsilon=at.epsilon, kernel_epsilon=at.epsilon * at.share)
         exact = _deltas(Split(at.epsilon * at.share, kernel, rate, -at.within, at.within), at.epsilon)
         claim = f"Theorem 2, {word} kernel, symmetric bounds"
-        out.append(Frequency(claim, GRID, broken(at.delta, exact), exact.size))
+        out.append(Frequency(claim, GRID, broken(at.delta, exact), exact.size, f"Theorem 2, {word}"))
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())
     return tuple(out)
@@ -153,7 +153,7 @@ def _theorem_2_narrow() -> Frequency:
         fails += exact > delta * (1 + ROUNDING)
         total += 1
     grid = "Δ = 1; ε_y in .5, 1, 2; δ in .01, .05, .1, .2; θ in .02, .05, .1, .2, .5, 1; q in .5, .9, .99"
-    return Frequency("Theorem 2, Laplace kernel at (ε_y, δ), narrow bounds", grid, fails, total)
+    return Frequency("Theorem 2, Laplace kernel at (ε_y, δ), narrow bounds", grid, fails, total, "Theorem 2, Laplace, narrow")
 
 
 def _theorem_2_lopsided() -> Frequency:
@@ -170,7 +170,7 @@ def _theorem_2_lopsided() -> Frequency:
         "Δ = 1; ε_y in 5, 10, 20; δ in 1e-2, 1e-3, 1e-5; bounds [-2, 0], [-2, .2], [-1, 0], "
         "[-1, .5]; ε - ε_y in 1, 2, 4"
     )
-    return Frequency("Theorem 2, Gaussian kernel, bounds that are not symmetric", grid, fails, total)
+    return Frequency("Theorem 2, Gaussian kernel, bounds that are not symmetric", grid, fails, total, "Theorem 2, Gaussian, lopsided")
 
 
 # --- eq. (eq:W) for bounds that are not symmetric -------------------------------------------
@@ -204,9 +204,9 @@ def lopsided_frequency() -> tuple[Frequency, ...]:
             fails += exact > d * (1 + ROUNDING)
             total += 1
         claim = f"eq:W is at least the probability it stands for, {word} kernel"
-        out.append(Frequency(claim, _W_GRID, short, total))
+        out.append(Frequency(claim, _W_GRID, short, total, f"eq:W too small, {word}"))
         claim = f"Algorithm 1's rate keeps (ε, δ), {word} kernel, lopsided bounds"
-        out.append(Frequency(claim, _W_GRID, fails, total))
+        out.append(Frequency(claim, _W_GRID, fails, total, f"Algorithm 1, {word}, lopsided"))
     return tuple(out)
 
 
@@ -233,7 +233,7 @@ def objective_frequency() -> tuple[Frequency, ...]:
         plain = kernel_for(e, d, s).acceptance(-t, t)
         gains = np.sum(found.acceptance > 1.001 * plain)
         claim = f"the printed objective leads to 0.1 % more acceptance than no recycling, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(e.size - gains), e.size))
+        out.append(Frequency(claim, BUDGET_GRID, int(e.size - gains), e.size, f"eq:budget finds no gain, {word}"))
     return tuple(out)
 
 
@@ -251,10 +251,10 @@ def no_privacy_frequency() -> tuple[Frequency, ...]:
             epsilon=e, delta=d, sensitivity=s, lower=-t, upper=t, kernel_for=kernel_for
         )
         claim = f"the best split by Algorithm 2's own objective has q below 1 - 1e-9, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(best > NEARLY_ONE)), e.size))
+        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(best > NEARLY_ONE)), e.size, f"best split has no privacy, {word}"))
         claim = f"the split Algorithm 2's search returns has q below 1 - 1e-9, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(ends.rate > NEARLY_ONE)), e.size))
+        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(ends.rate > NEARLY_ONE)), e.size, f"returned split has none, {word}"))
         short = np.sum(ends.acceptance < 0.99 * np.max(scan.acceptance, axis=0))
         claim = f"the ternary search comes within 1 % of its own objective's best, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(short), e.size))
+        out.append(Frequency(claim, BUDGET_GRID, int(short), e.size, f"search misses its best, {word}"))
     return tuple(out)

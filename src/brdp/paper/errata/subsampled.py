@@ -9,6 +9,9 @@ from brdp.paper.formulas.budget import gaussian_for, split_at
 from brdp.paper.formulas.noise import acceptance_rate
 from brdp.paper.formulas.subsampling import (
     CountQuery,
+    Query,
+    Subsampled,
+    SumQuery,
     acceptance_of_the_sum,
     average_variance_as_derived,
     before_amplification,
@@ -82,7 +85,7 @@ def added_variances_frequency() -> tuple[Frequency, ...]:
     stated = p / (1.0 - (1.0 - p) * split.rate)
     fails = int(np.sum(stated > 1.01 * acceptance_of_the_sum(split, spread)))
     grid = "Gaussian, Δ = θ = 1, δ = 1e-5; ε in .5, 1, 2, 3; ε_y/ε in .2, .4, .6, .8; σ_E in .1, .5, 1, 2, 5"
-    return (Frequency("Proposition 7's acceptance is at most 1 % above the truth", grid, fails, p.size),)
+    return (Frequency("Proposition 7's acceptance is at most 1 % above the truth", grid, fails, p.size, "Proposition 7"),)
 
 
 def wrong_variances() -> tuple[Evidence, ...]:
@@ -119,4 +122,74 @@ def sampling_frequency() -> tuple[Frequency, ...]:
                 fails += float(low) > delta
                 total += 1
     grid = "count, Δ = 1, θ = 3, N = 1000, p_c = .1; ε in .1, .5, 1; δ in 1e-3, 1e-5; p in .9, .5, .3, .1"
-    return (Frequency("the sampled mechanism keeps (ε, δ)", grid, fails, total),)
+    return (Frequency("the sampled mechanism keeps (ε, δ)", grid, fails, total, "sampled mechanisms"),)
+
+
+# --- Algorithm 4 ----------------------------------------------------------------------------
+
+_SCAN = np.geomspace(1e-3, 0.999, 60)
+
+
+def _best_sample(
+    *, epsilon: float, sensitivity: float, within: float, population: float, query: Query
+) -> Subsampled:
+    """The sampling rate that eq. (eq:budget2), corrected, likes best among a scan."""
+    found = subsampled_split(
+        _SCAN, epsilon=np.full(_SCAN.shape, epsilon), delta=1e-5, sensitivity=sensitivity,
+        lower=-within, upper=within, population=np.full(_SCAN.shape, population), query=query,
+        tolerance=1e-3,
+    )  # fmt: skip
+    best = int(np.argmax(found.acceptance))
+    p = _SCAN[best : best + 1]
+    return subsampled_split(
+        p, epsilon=np.array([epsilon]), delta=1e-5, sensitivity=sensitivity, lower=-within,
+        upper=within, population=np.array([population]), query=query, tolerance=1e-3,
+    )  # fmt: skip
+
+
+def tiny_samples() -> tuple[Evidence, ...]:
+    """What Algorithm 4's objective likes best, and how often those answers are truly within."""
+    out = []
+    for epsilon, sensitivity, within, query, word in (
+        (0.1, 1.0, 3.0, CountQuery(0.1), "count, p_c = .1"),
+        (0.5, 22.0, 5.0, SumQuery(3.0), "sum, σ_x = 3"),
+    ):
+        best = _best_sample(
+            epsilon=epsilon, sensitivity=sensitivity, within=within, population=1000.0, query=query
+        )
+        p = float(best.sampling_rate[0])
+        true = float(acceptance_of_the_sum(best.split, best.sampling_deviation)[0])
+        setting = (
+            f"{word}, ({epsilon:g}, 1e-5), Δ = {sensitivity:g}, θ = {within:g}, N = 1000: best "
+            f"p = {p:.3g}, {p * 1000:.0f} people"
+        )
+        out.append(Evidence(setting, "acceptance", float(best.acceptance[0]), true))
+    return tuple(out)
+
+
+def tiny_samples_frequency() -> tuple[Frequency, ...]:
+    """How often the best sampling rate by Algorithm 4's own objective is below 1 %."""
+    fails = total = 0
+    for epsilon in (0.1, 0.5, 1.0):
+        for population in (1000.0, 10_000.0):
+            for sensitivity, within, query in (
+                (1.0, 3.0, CountQuery(0.1)),
+                (22.0, 5.0, SumQuery(3.0)),
+                (12.0, 10.0, SumQuery(3.0)),
+            ):
+                best = _best_sample(
+                    epsilon=epsilon, sensitivity=sensitivity, within=within,
+                    population=population, query=query,
+                )  # fmt: skip
+                fails += float(best.sampling_rate[0]) < 0.01
+                total += 1
+    grid = (
+        "δ = 1e-5; ε in .1, .5, 1; N in 1000, 10,000; count (Δ 1, θ 3, p_c .1), sums (Δ 22, θ 5 and "
+        "Δ 12, θ 10, σ_x 3); p from .001"
+    )
+    return (
+        Frequency(
+            "the sampling rate Algorithm 4's objective likes best is at least 1 %", grid, fails, total,
+            "Algorithm 4 wants tiny samples",
+        ),
+    )  # fmt: skip

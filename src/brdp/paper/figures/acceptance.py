@@ -120,11 +120,11 @@ class AcceptancePanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         figure, axes = style.new_figure(
-            style.PAGE, 4.6, nrows=2, ncols=len(self.sensitivities), sharex=True, sharey="row",
-            height_ratios=(1.6, 1),
+            style.PAGE, 5.4, nrows=3, ncols=len(self.sensitivities), sharex=True, sharey="row",
+            height_ratios=(1.9, 1, 1),
         )  # fmt: skip
         for i, sensitivity in enumerate(self.sensitivities):
-            top, bottom = axes[0, i], axes[1, i]
+            top, middle, bottom = axes[:, i]
             for series, (colour, dash) in _LOOKS.items():
                 some = pick(rows, sensitivity=sensitivity, series=series)
                 look = {"color": colour, "linestyle": dash}
@@ -132,16 +132,21 @@ class AcceptancePanel(Panel):
                     column(some, "epsilon"), column(some, "acceptance"), label=_LABELS[series], **look
                 )
                 if series in ("paper", "exact"):
-                    ratio = [d / self.delta for d in column(some, "true_delta")]
-                    bottom.plot(column(some, "epsilon"), ratio, **look)
+                    x = column(some, "epsilon")
+                    middle.plot(x, [d / self.delta for d in column(some, "true_delta")], **look)
+                    ratio = np.array(column(some, "true_epsilon")) / np.array(x)
+                    bottom.plot(x, ratio, **look)
             style.promise_line(top, 0.9)
+            style.promise_line(middle, 1.0)
             style.promise_line(bottom, 1.0)
-            bottom.set_yscale("log")
-            bottom.set_ylim(1e-9, 30)
+            middle.set_yscale("log")
+            middle.set_ylim(1e-9, 30)
+            bottom.set_ylim(0, 1.2)
             bottom.set_xlabel("promised ε (at δ = 1e-5)")
             style.letter(top, f"({'ab'[i]}) θ = {self.within:g}, Δ = {sensitivity:g}")
         axes[0, 0].set_ylabel("acceptance rate P(|N| ≤ θ)")
         axes[1, 0].set_ylabel("true δ / promised δ")
+        axes[2, 0].set_ylabel("true ε / promised ε")
         axes[0, 0].set_ylim(0, 1)
         axes[0, 0].legend(loc="lower right")
         return figure

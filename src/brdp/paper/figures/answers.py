@@ -15,6 +15,7 @@ import numpy as np
 
 from brdp.paper.figures import style
 from brdp.paper.figures.mechanisms import (
+    LEAST_SAMPLE,
     Budget,
     Mechanism,
     cost_of,
@@ -235,8 +236,10 @@ class AnswersPanel(Panel):
             "file (with fewer people, all are used). Values are clipped so that one person moves the answer "
             "by at most the caption's Δ; the paper does not say how its Δ came about, and the same Δ for "
             "both data sets cannot come from the data.",
-            "Sampled mechanisms use Algorithm 4's rate for a subset, with the spread of the clipped values; "
-            "the Laplace ones use the Gaussian's rate, as the paper does.",
+            "Sampled mechanisms use Algorithm 4's rate for a subset, with the spread of the clipped values, "
+            f"searched from p = {LEAST_SAMPLE:g}: searched from 0, as printed, it can end at a sample of "
+            "three people (errata, E16). The Laplace ones use the Gaussian's rate, as the paper does. In "
+            "(e) and (f) they have noise for Δ/p and keep the promise.",
         )
         return (*self.source.choices, *own)
 
@@ -360,6 +363,12 @@ class AnswersPanel(Panel):
         reach = max(column([r for r in pick(rows, part="left") if "high" in r], "high"))
         reach = max(reach, 1.5 * theta)
         axes.set_ylim(-2.0 * reach, 8.0 * reach)
+        powers = [k for k in range(-6, 9) if 2.5 * theta < 10.0**k < 8.0 * reach]
+        below = [k for k in powers if 10.0**k < 2.0 * reach]
+        ticks = [*(-(10.0**k) for k in below), -theta, 0.0, theta, *(10.0**k for k in powers)]
+        names = [*(f"$-10^{k}$" for k in below), "−θ", "0", "θ", *(f"$10^{k}$" for k in powers)]
+        axes.set_yticks(ticks, names)
+        axes.minorticks_off()
         axes.set_ylabel("error of the answer")
         self._names(axes)
 
@@ -389,14 +398,14 @@ class AnswersPanel(Panel):
             (total,) = pick(rows, part="left", version="paper", mechanism=mechanism, subset="all")
             ratio = float(total["true_epsilon"]) / self.left.epsilon
             axes.plot([i], [ratio], marker=marker, color=colour, markersize=5)
+            words = f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
             axes.annotate(
-                f"{ratio:.3g}×", (i, ratio), xytext=(6, 0), textcoords="offset points", va="center",
-                fontsize=6.5,
-            )  # fmt: skip
+                words, (i, ratio), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=7
+            )
         style.promise_line(axes, 1.0)
         axes.set_yscale("log")
         low, high = axes.get_ylim()
-        axes.set_ylim(min(low, 0.5) / 1.5, max(high, 2.0) * 1.5)
+        axes.set_ylim(min(low, 0.5) / 1.5, max(high, 2.0) ** 1.25 * 2.0)
         axes.set_ylabel("true ε / promised ε")
         self._names(axes)
 

@@ -27,6 +27,10 @@ KERNELS: tuple[tuple[str, str, KernelFor], ...] = (
 )
 
 
+LEAST_SAMPLE = 0.1
+"""Where the search for a sampling rate starts: from 0 it ends at samples of a few people (E16)."""
+
+
 @final
 @dataclass(frozen=True)
 class Mechanism:
@@ -81,6 +85,7 @@ def sampling_rates(budgets: list[Budget], *, query: Query, population: int) -> l
         population=np.full(len(budgets), float(population)),
         query=query,
         tolerance=1e-3,
+        least=LEAST_SAMPLE,
     )
     return [float(p) for p in np.minimum(found.sampling_rate, 1.0 - 1.0 / (2 * population))]
 

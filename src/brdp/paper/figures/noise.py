@@ -102,17 +102,23 @@ class NoisePanel(Panel):
         for series, (colour, dash) in _LOOKS.items():
             (cost,) = pick(rows, part="cost", series=series)
             density = pick(rows, part="density", series=series)
-            label = f"{series} (within ±θ: {float(cost['acceptance']):.3f})"
+            label = f"{series}: {float(cost['acceptance']):.3f} within ±θ"
+            if series != "Gaussian DP":
+                label += f", true δ = {float(cost['true_delta']):.1e}"
             top.plot(column(density, "x"), column(density, "y"), color=colour, linestyle=dash, label=label)
             drawn = pick(rows, part="draws", series=series)
             edges = [*column(drawn, "x"), self.reach]
             bottom.stairs(column(drawn, "y"), edges, color=colour, linestyle=dash, linewidth=1.1)
         for one in (top, bottom):
             for bound in (-self.within, self.within):
-                one.axvline(bound, color=style.PROMISE, linewidth=0.8, linestyle=(0, (1, 1.5)))
+                one.axvline(
+                    bound, 0, 0.62, color=style.PROMISE, linewidth=0.8, linestyle=(0, (1, 1.5))
+                )
             one.set_xlim(-self.reach, self.reach)
             one.set_ylabel("density")
-        top.set_ylim(0, 1.75 * max(column(pick(rows, part="density"), "y")))
+        highest = max(column(pick(rows, part="density"), "y"))
+        top.set_ylim(0, 1.7 * highest)
+        bottom.set_ylim(0, 1.7 * highest)
         top.legend(loc="upper left")
         bottom.set_xlabel("noise (units of the sensitivity)")
         style.letter(top, f"(a) density, ε = {self.epsilon:g}, δ = {self.delta:g}, θ = Δ = 1")

@@ -116,7 +116,7 @@ class SamplingPanel(Panel):
         return rows
 
     def draw(self, rows: Rows) -> Figure:
-        figure, axes = style.new_figure(style.PAGE, 2.9, ncols=3)
+        figure, axes = style.new_figure(style.PAGE, 3.1, ncols=3)
         first, second, third = axes[0]
         for word, colour in _COLOURS.items():
             some = pick(rows, query=word)
@@ -131,7 +131,7 @@ class SamplingPanel(Panel):
             third.plot(x, column(some, "true_epsilon"), **look)
         first.plot(
             [min(self.populations), max(self.populations)], [1, 1], color=style.PLAIN,
-            linestyle=(0, (5, 1.5)), linewidth=1, label="exact: p = 1",
+            linestyle=(0, (5, 1.5)), linewidth=1, label="(a) exact: p = 1",
         )  # fmt: skip
         style.promise_line(third, self.epsilon)
         for one in axes[0]:
@@ -143,17 +143,19 @@ class SamplingPanel(Panel):
         second.set_yscale("log")
         third.set_ylabel(f"true ε at δ = {self.delta:g}")
         third.set_yscale("log")
+        third.set_ylim(bottom=0.6 * self.epsilon)
         third.annotate(
             f"promised ε = {self.epsilon:g}", (max(self.populations), self.epsilon), fontsize=7,
-            xytext=(0, 3), textcoords="offset points", ha="right", color=style.PROMISE,
+            xytext=(0, -9), textcoords="offset points", ha="right", color=style.PROMISE,
         )  # fmt: skip
-        first.legend(loc="center left", bbox_to_anchor=(0.0, 0.55))
-        handles = [
+        handles, labels = first.get_legend_handles_labels()
+        kinds = [
             _line("-", "Algorithm 4's claim"),
             _line((0, (1, 1)), "its noise, in truth"),
             _line((0, (5, 1.5)), "exact plan, p = 1"),
         ]
-        second.legend(handles=handles, loc="center left")
+        labels += ["(b) Algorithm 4's claim", "(b) its noise, in truth", "(b) exact plan, p = 1"]
+        figure.legend([*handles, *kinds], labels, loc="outside lower center", ncols=4)
         style.letter(first, "(a) Algorithm 4's choice")
         style.letter(second, "(b) acceptance")
         style.letter(third, "(c) what it truly costs")

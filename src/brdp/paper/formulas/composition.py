@@ -32,7 +32,7 @@ def advanced_composition_as_printed(
 ) -> tuple[float, float]:
     """Remark 4: (T e (exp(e) - 1) + sqrt(T) e sqrt(2 ln(1/delta)), delta), as printed.
 
-    It drops the deltas of the parts: false for every delta > 0 (docs/errata.md, E4).
+    It drops the deltas of the parts: false for every delta > 0 (docs/errata.md, E11).
     """
     spread = np.sqrt(count) * epsilon * np.sqrt(2.0 * np.log(1.0 / delta))
     return float(count * epsilon * np.expm1(epsilon) + spread), delta

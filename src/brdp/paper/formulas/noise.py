@@ -37,14 +37,14 @@ def expected_rounds(
 def unacceptable_density_sum_as_printed(
     *, outside: ArrayLike, rate: ArrayLike, rounds: int
 ) -> Floats:
-    """Appendix A, second display, first two lines: the sum of outside^k (1-q)^(k+1), k < rounds.
+    """Appendix A, second display, first two lines: (1-q) + the sum of outside^k (1-q)^k, 1 <= k < rounds.
 
-    The third line replaces it by (1-q) sum of outside^k q^k, which is the right sum and another
-    number. At q = 0 the printed terms add up to 1/(1 - outside), not to 1.
+    The third line replaces it by (1-q) times the sum of outside^k q^k, which is the right sum and
+    another number. At q = 0 the printed terms add up to 1/(1 - outside), not to 1.
     """
     p, q = np.asarray(outside, float)[..., None], np.asarray(rate, float)[..., None]
-    k = np.arange(rounds)
-    return np.asarray(np.sum(p**k * (1.0 - q) ** (k + 1), axis=-1))
+    k = np.arange(1, rounds)
+    return np.asarray(1.0 - q[..., 0] + np.sum((p * (1.0 - q)) ** k, axis=-1))
 
 
 def unacceptable_density_sum(*, outside: ArrayLike, rate: ArrayLike, rounds: int) -> Floats:

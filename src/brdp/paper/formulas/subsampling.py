@@ -112,7 +112,7 @@ def convolved_acceptance(split: Split, sampling_deviation: ArrayLike) -> Floats:
     """p in eq. (eq:budget2): a Gaussian of the added variances, put where p_theta stood.
 
     Proposition 7's claim. The recycler cannot see the sampling error, so the acceptance of the
-    sum is a convolution of the recycled law with it, not this (docs/errata.md, E3).
+    sum is a convolution of the recycled law with it, not this (docs/errata.md, E14).
     """
     kernel = split.kernel
     if not isinstance(kernel, GaussianKernel):
@@ -188,10 +188,14 @@ def optimal_sampling_rate(
     query: Query,
     minimise: Objective = objective,
     tolerance: float = 1e-4,
+    least: float = 0.0,
 ) -> Subsampled:
-    """Algorithm 4: the sampling rate by ternary search on eq. (eq:budget2), for a whole grid."""
+    """Algorithm 4: the sampling rate by ternary search on eq. (eq:budget2), for a whole grid.
+
+    It searches from p = 0, as printed; `least` starts it higher (docs/errata.md, E16).
+    """
     n = np.asarray(population, float)
-    low, high = np.zeros(n.shape), np.ones(n.shape)
+    low, high = np.full(n.shape, least), np.ones(n.shape)
 
     def at(p: Floats) -> Subsampled:
         return subsampled_split(

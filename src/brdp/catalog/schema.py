@@ -74,7 +74,7 @@ def csv_header(source: CSVSource) -> tuple[str, ...]:
                 got=Path(file).name,
                 remedy="Give files of one layout to one table.",
             )
-    for name in header:
+    for name in header or ("",):
         if not name or header.count(name) > 1:
             raise InvalidInput(
                 "source", expected="a first line that names every column once", got=name

@@ -8,7 +8,6 @@ at a time, so a unit that is not there changes nothing about the rows of the oth
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -33,30 +32,21 @@ from brdp.query.totals import (
     totals_of_query,
 )
 
-ROWS = "rows"
-UNITS = "units"
+Added = (
+    RowCount | UnitCount | ValueCount | ValueSum
+)  # what the engine adds up; other totals follow from these
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class Compiled:
-    """An expression and what its columns mean: keys, bins, then integers named by what they add up."""
+    """An expression and what its columns mean, in this order: group keys, bins, parts."""
 
     expression: Any
     query: Query
     totals: tuple[Total, ...]
     bins: tuple[BinCount, ...]
-    parts: tuple[Part, ...]
-
-
-@final
-@dataclass(frozen=True)
-class Part:
-    """One column of integers in the engine's answer. Totals are put together from parts in
-    totals.py.
-    """
-
-    what: RowCount | UnitCount | ValueCount | ValueSum
+    parts: tuple[Added, ...]
 
 
 def compile_query(query: Query, *, table: Table, source: Any, key: BoundingKey) -> Compiled:
@@ -74,11 +64,11 @@ def compile_query(query: Query, *, table: Table, source: Any, key: BoundingKey) 
     return Compiled(expression, resolved, totals, bins, parts)
 
 
-def _parts(totals: tuple[Total, ...]) -> tuple[Part, ...]:
+def _parts(totals: tuple[Total, ...]) -> tuple[Added, ...]:
     """The integers that the engine must add up, each once."""
-    needed: dict[RowCount | UnitCount | ValueCount | ValueSum, None] = {}
+    needed: dict[Added, None] = {}
     for total in totals:
-        if isinstance(total, RowCount | UnitCount | ValueCount | ValueSum):
+        if isinstance(total, Added):
             needed[total] = None
         elif isinstance(total, BinCount):
             needed[RowCount()] = None
@@ -87,39 +77,63 @@ def _parts(totals: tuple[Total, ...]) -> tuple[Part, ...]:
             needed[ValueCount(total.column, number=True)] = None
         else:
             raise TypeError(f"not a total of this package: {type(total).__name__}")
-    return tuple(Part(what) for what in needed)
+    return tuple(needed)
 
 
 def _projected(
-    rows: Any, query: Query, table: Table, parts: tuple[Part, ...], bins: tuple[BinCount, ...]
+    rows: Any, query: Query, table: Table, parts: tuple[Added, ...], bins: tuple[BinCount, ...]
 ) -> tuple[Any, list[str]]:
     """Only what is needed, under names of our own: unit, row key, groups, values, bins."""
     columns: dict[str, Any] = {}
+    kept = []
     if isinstance(table.unit, ColumnUnit):
-        columns[UNIT] = _unit(rows, table.unit.column)
+        unit = _unit(rows, table.unit.column)
+        columns[UNIT] = unit
+        # rows of nobody in particular would all count as one unit's
+        kept.append(unit.notnull())
         for index, name in enumerate(table.row_key):
             columns[f"row_key_{index}"] = _known(rows, name, "row_key")
-    groups: list[str] = []
-    kept = []
-    for index, group in enumerate(query.group_by):
-        keys = engine_keys(rows, group.column, group.keys or ())
-        groups.append(f"group_{index}")
-        columns[f"group_{index}"] = rows[group.column]
-        kept.append(rows[group.column].isin(list(keys)))
+    groups = [f"group_{index}" for index in range(len(query.group_by))]
+    for name, group in zip(groups, query.group_by, strict=True):
+        columns[name] = rows[group.column]
+        kept.append(
+            rows[group.column].isin(list(engine_keys(rows, group.column, group.keys or ())))
+        )
+    # numbers first, in a SELECT of their own: text is then read once, however often it is used
+    numbers = _numbers(rows, parts, bins)
+    inner = {**columns, **dict(numbers.values())}
+    inner |= {
+        f"present_{index}": present(rows[part.column]).notnull()
+        for index, part in enumerate(parts)
+        if isinstance(part, ValueCount) and not part.number
+    }
+    if not inner:
+        inner = {"any": rows[rows.columns[0]].isnull()}  # COUNT(*) of rows: any column will do
+    rows = (rows.filter(kept) if kept else rows).select(**inner)
+    outer = {name: rows[name] for name in columns}
     for index, part in enumerate(parts):
-        value = _value(rows, part)
-        if value is not None:
-            columns[f"value_{index}"] = value
+        if isinstance(part, ValueSum):
+            outer[f"value_{index}"] = steps(rows[numbers[part.column][0]], part.clip)
+        elif isinstance(part, ValueCount):
+            outer[f"value_{index}"] = (
+                rows[numbers[part.column][0]].notnull() if part.number else rows[f"present_{index}"]
+            )
     for index, bin_count in enumerate(bins):
-        columns[f"bin_{index}"] = bin_index(rows[bin_count.column], bin_count.edges)
-    if not columns:
-        columns = {ROWS: rows[rows.columns[0]].isnull()}  # COUNT(*) of rows: any column will do
-    if UNIT in columns:
-        # rows of nobody in particular would all count as one unit's
-        kept.append(columns[UNIT].notnull())
-    if kept:
-        rows = rows.filter(kept)
-    return rows.select(**columns), groups
+        outer[f"bin_{index}"] = bin_index(rows[numbers[bin_count.column][0]], bin_count.edges)
+    return (rows.select(**outer) if outer else rows), groups
+
+
+def _numbers(
+    rows: Any, parts: tuple[Added, ...], bins: tuple[BinCount, ...]
+) -> dict[str, tuple[str, Any]]:
+    """For every column that is used as numbers: a name of ours, and its numbers."""
+    used = [part.column for part in parts if isinstance(part, ValueSum)]
+    used += [part.column for part in parts if isinstance(part, ValueCount) and part.number]
+    used += [bin_count.column for bin_count in bins]
+    return {
+        column: (f"number_{index}", number(rows[column]))
+        for index, column in enumerate(dict.fromkeys(used))
+    }
 
 
 def _unit(rows: Any, name: str) -> Any:
@@ -147,27 +161,17 @@ def engine_keys(rows: Any, column: str, keys: tuple[Key, ...]) -> dict[Any, Key]
     return {key: key for key in keys}
 
 
-def _value(rows: Any, part: Part) -> Any:
-    what = part.what
-    if isinstance(what, ValueSum):
-        return steps(rows[what.column], what.clip)
-    if isinstance(what, ValueCount):
-        column = rows[what.column]
-        return (number(column) if what.number else present(column)).notnull()
-    return None
-
-
 def _bounded(
     rows: Any,
     groups: list[str],
     table: Table,
-    parts: tuple[Part, ...],
+    parts: tuple[Added, ...],
     bins: tuple[BinCount, ...],
     key: BoundingKey,
 ) -> Any:
     if not isinstance(table.unit, ColumnUnit):
         return rows  # every row is a unit, and is in one group once
-    counts_units = any(isinstance(part.what, UnitCount) for part in parts)
+    counts_units = any(isinstance(part, UnitCount) for part in parts)
     only_units = counts_units and len(parts) == 1
     # k rows are in at most k groups: then the limit on groups needs no work of its own
     if groups and (counts_units or table.group_limit < table.rows_per_unit):
@@ -184,21 +188,12 @@ def _bounded(
     return rows.mutate(kept=kept, first=first).filter(lambda r: r.kept | r.first)
 
 
-def _sum(rows: Any, part: Part, index: int) -> Any:
+def _sum(rows: Any, part: Added, index: int) -> Any:
     """The exact sum of one part; rows kept only to count their unit add to nothing else."""
-    held: Callable[[Any], Any] = (
-        (lambda value: value & rows.kept)
-        if {"kept", "first"} <= set(rows.columns)
-        else (lambda value: value)
-    )
-    what = part.what
-    if isinstance(what, UnitCount):
+    mixed = {"kept", "first"} <= set(rows.columns)
+    if isinstance(part, UnitCount):
         return rows.first.sum()
-    if isinstance(what, ValueCount):
-        return held(rows[f"value_{index}"]).sum()
-    if isinstance(what, ValueSum):
-        column = rows[f"value_{index}"]
-        return (
-            column.sum(where=rows.kept) if {"kept", "first"} <= set(rows.columns) else column.sum()
-        )
-    return rows.kept.sum() if {"kept", "first"} <= set(rows.columns) else rows.count()
+    if isinstance(part, RowCount):
+        return rows.kept.sum() if mixed else rows.count()
+    value = rows[f"value_{index}"]
+    return value.sum(where=rows.kept) if mixed else value.sum()

@@ -71,7 +71,9 @@ def _sides(table: Any, name: str, values: tuple[Value, ...]) -> tuple[Any, list[
         if kind is Kind.INTEGER and small:
             return column, [ibis.literal(int(value), "int64") for value in numbers]
         # doubles on both sides: a decimal literal would make an engine cast the column to decimal
-        return number(column), [ibis.literal(float(value), "float64") for value in numbers]
+        return number(column).cast("float64"), [
+            ibis.literal(float(value), "float64") for value in numbers
+        ]
     if kind in (Kind.DATE, Kind.TIMESTAMP):
         moments = [read_moment(name, str(value), kind) for value in values]
         return column, [ibis.literal(moment, column.type()) for moment in moments]

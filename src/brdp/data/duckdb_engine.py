@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from typing import Any, final
 
 from brdp import _extras
@@ -24,11 +26,12 @@ class DuckDBEngine(Engine):
         ibis = _extras.require("ibis", extra="query")
         duckdb = _extras.require("duckdb", extra="query")
         # what does not fit in memory is written out: to a folder of our own, gone when we are
-        self._spill = tempfile.TemporaryDirectory(prefix="brdp-")
+        self._spill = tempfile.mkdtemp(prefix="brdp-")
+        self._clean = weakref.finalize(self, shutil.rmtree, self._spill, ignore_errors=True)
         try:
             connection = duckdb.connect(
                 config={
-                    "temp_directory": self._spill.name,
+                    "temp_directory": self._spill,
                     "autoinstall_known_extensions": "false",
                     "autoload_known_extensions": "false",
                 }
@@ -40,8 +43,11 @@ class DuckDBEngine(Engine):
             self._connection: Any = connection
             self._table = self._backend.table(self.NAME)
         except duckdb.Error as error:
-            self._spill.cleanup()
-            raise EngineFailed("DuckDB", type(error).__name__) from None
+            self._clean()
+            raise EngineFailed(
+                "DuckDB", type(error).__name__, expected="a table that opens"
+            ) from None
+        self._frame = frame
         self._error: type[Exception] = duckdb.Error
 
     @property
@@ -63,6 +69,8 @@ class DuckDBEngine(Engine):
         text = self.sql(expression)
         try:
             with self._connection.cursor() as cursor:
+                if self._frame is not None:  # a registered frame belongs to one cursor
+                    cursor.register("brdp_frame", self._frame)
                 found: list[tuple[Any, ...]] = cursor.execute(text).fetchall()
         except self._error as error:
             raise EngineFailed("DuckDB", type(error).__name__) from None
@@ -71,4 +79,4 @@ class DuckDBEngine(Engine):
     def close(self) -> None:
         """Close the database and remove what it spilled."""
         self._connection.close()
-        self._spill.cleanup()
+        self._clean()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, final
+from typing import Any, Self, final
 
 from brdp.catalog.schema import Schema
 from brdp.errors import BrdpError
@@ -15,17 +15,23 @@ class EngineFailed(BrdpError):
     said of the data.
     """
 
-    def __init__(self, engine: str, kind: str) -> None:
+    def __init__(self, engine: str, kind: str, *, expected: str = "totals") -> None:
         self.engine = engine
         self.kind = kind
         super().__init__(
-            f"{engine}: expected totals, got {kind}. Look into the engine's own log on the owner's "
+            f"{engine}: expected {expected}, got {kind}. Look into the engine's own log on the owner's "
             "side; what was charged stays charged, and asking again completes it."
         )
 
 
 class Engine(ABC):
     """An opened source. Abstract: one final class for each engine."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     @property
     @abstractmethod

@@ -15,7 +15,6 @@ from brdp.query.model import Query
 from brdp.query.totals import BinCount, CentredSum, RowCount, Total, ValueCount, ValueSum
 
 Keys = tuple[Key, ...]
-Part = RowCount | ValueCount | ValueSum | Any
 
 
 @final
@@ -60,14 +59,14 @@ def _folded(compiled: Compiled, rows: list[tuple[Any, ...]], engine: Engine) -> 
     keys = tuple(itertools.product(*(group.keys or () for group in query.group_by)))
     place = {key: index for index, key in enumerate(keys)}
     width, bins = len(names), len(compiled.bins)
-    parts: dict[object, list[int]] = {part.what: [0] * len(keys) for part in compiled.parts}
+    parts: dict[object, list[int]] = {part: [0] * len(keys) for part in compiled.parts}
     counted = {total: [[0] * total.bins for _ in keys] for total in compiled.bins}
     for row in rows:
         group = place[tuple(name[value] for name, value in zip(names, row[:width], strict=True))]
         sums = [int(value or 0) for value in row[width + bins :]]  # a sum of no values is NULL
         for part, value in zip(compiled.parts, sums, strict=True):
-            parts[part.what][group] += value
-            if isinstance(part.what, RowCount):
+            parts[part][group] += value
+            if isinstance(part, RowCount):
                 for total, index in zip(compiled.bins, row[width : width + bins], strict=True):
                     if index is not None:
                         counted[total][group][index] += value

@@ -27,16 +27,19 @@ def present(column: Any) -> Any:
     if not column.type().is_floating():
         return column
     ibis = _extras.require("ibis", extra="query")
-    return column.isnan().ifelse(ibis.null(column.type()), column)
+    # NaN equals NaN in DuckDB, PostgreSQL and Spark alike
+    return column.nullif(ibis.literal(float("nan"), column.type()))
 
 
 def number(column: Any) -> Any:
-    """The column as doubles; NULL where it is missing or not a number."""
+    """The column as 64-bit integers or doubles; NULL where it is missing or not a number."""
     kind = kind_of(column.type())
+    if column.type().is_signed_integer():
+        return column.cast("int64")
     if kind in (Kind.INTEGER, Kind.REAL):
         return present(column.cast("float64"))
     if kind is Kind.BOOLEAN:
-        return column.cast("int64").cast("float64")
+        return column.cast("int64")
     if kind is Kind.TEXT:
         return present(column.try_cast("float64"))
     raise InvalidInput(
@@ -46,17 +49,16 @@ def number(column: Any) -> Any:
     )
 
 
-def steps(column: Any, clip: Clip) -> Any:
-    """The clipped value as an integer number of steps; NULL where it is missing.
+def steps(value: Any, clip: Clip) -> Any:
+    """A number (see above), clipped, as an integer number of steps; NULL where it is missing.
 
     *Guarantee:* never below clip.low_steps, never above clip.high_steps, and never an error.
     """
     ibis = _extras.require("ibis", extra="query")
     low, high = (ibis.literal(bound, "int64") for bound in (clip.low_steps, clip.high_steps))
-    if clip.integer and column.type().is_signed_integer():
-        whole = column.cast("int64")
-        return ibis.cases((whole <= low, low), (whole >= high, high), else_=whole)
-    value = number(column)
+    if clip.integer and value.type().is_integer():
+        return ibis.cases((value <= low, low), (value >= high, high), else_=value)
+    value = value.cast("float64")
     below, above = (
         ibis.literal(float(bound * clip.resolution), "float64")
         for bound in (clip.low_steps, clip.high_steps)
@@ -65,7 +67,7 @@ def steps(column: Any, clip: Clip) -> Any:
     # outside of the range the cast sees 0, even in an engine that computes all branches of a CASE
     safe = inside.ifelse(value, ibis.literal(0.0, "float64"))
     nearest = (_scaled(safe, 1 / clip.resolution) + 0.5).floor().cast("int64")
-    # a double may round up to half a step where the exact bound did not: hold it to the range again
+    # the sum with 1/2 is rounded to a double and may end above the range: hold it there again
     held = ibis.least(ibis.greatest(nearest, low), high)
     missing = ibis.null("int64")
     return ibis.cases(
@@ -73,12 +75,10 @@ def steps(column: Any, clip: Clip) -> Any:
     )
 
 
-def bin_index(column: Any, edges: tuple[Fraction, ...]) -> Any:
-    """The number of the bin [e0, e1), [e1, e2), ..., the last with its upper edge; NULL outside of
-    all.
-    """
+def bin_index(value: Any, edges: tuple[Fraction, ...]) -> Any:
+    """The number of a value's bin [e0, e1), [e1, e2), ..., the last with its upper edge; NULL outside of all."""
     ibis = _extras.require("ibis", extra="query")
-    value = number(column)
+    value = value.cast("float64")
     first, *inner, last = (ibis.literal(float(edge), "float64") for edge in edges)
     outside = value.isnull() | (value < first) | (value > last)
     return ibis.cases(

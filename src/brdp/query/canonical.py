@@ -60,7 +60,6 @@ def question(query: Query, table: Table) -> Question:
     form = {
         "table": table.name,
         "version": table.version,
-        "source": table.source.description(),
         "unit": table.unit.column if isinstance(table.unit, ColumnUnit) else None,
         "relation": table.relation.value,
         "rows_per_unit": table.rows_per_unit,

@@ -138,7 +138,7 @@ class Builder:
         return replace(self, condition=joined)
 
     def group_by(self, *columns: str, **keys: Iterable[Key]) -> Builder:
-        """Group by columns; their public keys may be listed: group_by(sex=["Female", "Male"])."""
+        """Group by columns, whose public keys may be listed: `sex=["Female", "Male"]`."""
         plain = tuple(Group(name) for name in columns)
         keyed = tuple(Group(name, tuple(values)) for name, values in keys.items())
         return replace(self, groups=(*self.groups, *plain, *keyed))

@@ -21,7 +21,7 @@ from brdp.query.condition import (
     between,
 )
 from brdp.query.cursor import Cursor
-from brdp.query.refusals import ARITHMETIC, FUNCTIONS
+from brdp.query.refusals import ARITHMETIC, FUNCTIONS, hint
 from brdp.query.tokens import Form
 
 OPERATORS = {
@@ -143,7 +143,7 @@ def _literal(cursor: Cursor) -> Value:
         remedy = ""
         if token.word == "NULL":
             remedy = "Nothing equals NULL: write IS NULL or IS NOT NULL."
-        elif token.form in (Form.WORD, Form.QUOTED):
+        elif token.form in (Form.WORD, Form.QUOTED) and not hint(token.word):
             remedy = "A column is compared with a value; text is written in single quotes."
         cursor.fail("a value: a number, text in single quotes, true or false", remedy=remedy)
     following = cursor.peek()

@@ -1,0 +1,50 @@
+"""brdp init: a first brdp.toml from names and types alone."""
+
+from __future__ import annotations
+
+import pytest
+
+from brdp.catalog import RowUnit, init_text, parse_catalog
+from brdp.datasets import adult_path
+from brdp.errors import InvalidInput
+
+
+def test_it_loads_and_shows_no_value(tmp_path):
+    file = tmp_path / "my data.csv"
+    file.write_text('user_id,"odd ""name""",plain\nSECRET,4711,x\n')
+    text = init_text(file)
+    assert "SECRET" not in text
+    assert "4711" not in text
+    table = parse_catalog(text).table("my_data")
+    assert table.unit == RowUnit()
+    assert table.columns == ()
+    assert '# unit = { column = "user_id" }' in text
+    # uncommented, its hints load too, for the first of the alternatives
+    for line in ("# [tables.my_data.columns.plain]", '# [tables.my_data.columns."odd \\"name\\""]'):
+        assert line in text
+        declared = text.replace(line, line[2:] + "\nclip = [0, 100]\ninteger = true")
+        assert len(parse_catalog(declared).table("my_data").columns) == 1
+
+
+def test_types_come_from_parquet_metadata(tmp_path):
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pytest.importorskip("duckdb")
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pyarrow.table({"n": [1], "x": [1.5], "b": [True], "l": [[1]]}), path)
+    text = init_text(path)
+    assert "# [tables.t.columns.n]\n# clip = [0, 100]" in text
+    assert "# [tables.t.columns.x]\n# clip = [0.0, 1.0]" in text
+    assert "# [tables.t.columns.b]\n# categories = [true, false]" in text
+    assert '"l" holds values of another kind' in text
+
+
+def test_the_bundled_table():
+    text = init_text(adult_path(), name="adult")
+    assert "tables.adult.columns.education_num" in text
+    assert parse_catalog(text).table("adult").budget is not None
+
+
+@pytest.mark.parametrize("path", ["table.xlsx", "nowhere.csv", "nothing"])
+def test_refusals(path):
+    with pytest.raises(InvalidInput):
+        init_text(path)

@@ -1,0 +1,301 @@
+"""The law that the tables draw, read back in integers, against many-digit arithmetic: no statistics here."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+
+import brdp
+from brdp.errors import InvalidInput, NotPossible
+from brdp.noise.release.alias import TOTAL, alias, quantise
+from brdp.noise.release.cells import support_of
+from brdp.noise.release.fixed import BITS, EXP_ERROR, exp_minus
+from brdp.noise.release.lookup import CHUNK, Drawer
+from brdp.noise.release.one_table import OneTable
+from brdp.noise.release.shape import Shape, node_product, shape_of
+from brdp.noise.release.two_stage import TwoStage, power_blocks
+from brdp.noise.sampler import exact_sampler_for, sampler_for
+
+NOISES: list[brdp.Noise] = [
+    brdp.DiscreteLaplace(0.01),
+    brdp.DiscreteLaplace(0.7),
+    brdp.DiscreteLaplace(4.0),
+    brdp.DiscreteGaussian(0.05),
+    brdp.DiscreteGaussian(3.3),
+    brdp.Staircase(core=2, step=5, drop=0.8, integer=True),
+    brdp.Staircase(core=0, step=1, drop=3.0, integer=True),
+    brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=0.4),
+    brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=1.0),
+    brdp.Recycled(brdp.DiscreteLaplace(20.0), within=(-7, 2), rate=1 - 1e-6),
+    brdp.Recycled(brdp.DiscreteGaussian(30.0), within=(0, 12), rate=0.9),
+    brdp.Recycled(
+        brdp.DiscreteGaussian(9.0), levels=[(2, 0.5), (9, 1.0), (30, 0.125), (math.inf, 0.0)]
+    ),
+    brdp.Recycled(
+        brdp.Staircase(core=3, step=4, drop=0.3, integer=True), levels=[(6, 1.0), (math.inf, 0.1)]
+    ),
+    brdp.Recycled(brdp.DiscreteLaplace(2.0), within=10_000, rate=0.5),
+    # nothing kept near 0: an unusual recycler, but a recycler
+    brdp.Recycled.under(
+        brdp.DiscreteLaplace(3.0), brdp.Recycler(edges=(-5.5, 4.5), keeps=(0.25, 0.0, 1.0))
+    ),
+]
+WIDE: list[brdp.Noise] = [
+    brdp.DiscreteLaplace(300.0),
+    brdp.DiscreteGaussian(1200.0),
+    brdp.Recycled(brdp.DiscreteGaussian(1200.0), within=(-700, 1234), rate=0.99),
+    brdp.Recycled(brdp.DiscreteLaplace(310.0), levels=[(33, 1.0), (1001, 0.3), (math.inf, 0.02)]),
+    brdp.Recycled(
+        brdp.Staircase(core=77, step=300, drop=1.5, integer=True), within=(-100, 801), rate=0.6
+    ),
+]
+
+
+def log_shape(kernel: brdp.Kernel, k: int) -> mpf:
+    """Log mass up to a constant, written out as each kernel is defined."""
+    if isinstance(kernel, brdp.DiscreteLaplace):
+        return -abs(k) / mpf(kernel.scale)
+    if isinstance(kernel, brdp.DiscreteGaussian):
+        return -(mpf(k) ** 2) / (2 * mpf(kernel.sigma) ** 2)
+    assert isinstance(kernel, brdp.Staircase)
+    core, step = int(kernel.core), int(kernel.step)
+    stair = 0 if abs(k) <= core else (abs(k) - core - 1) // step + 1
+    return -stair * mpf(kernel.drop)
+
+
+def true_law(noise: brdp.Noise, reach: int) -> dict[int, mpf]:
+    """The law on [-reach, reach], scaled by its own sum."""
+    edges = noise.recycler.edges
+    keeps = [mpf(keep) for keep in noise.recycler.keeps]
+    weights = {
+        k: keeps[sum(k > edge for edge in edges)] * mp.exp(log_shape(noise.kernel, k))
+        for k in range(-reach, reach + 1)
+    }
+    total = mp.fsum(weights.values())
+    return {k: value / total for k, value in weights.items()}
+
+
+def distance(drawn: dict[int, Fraction], law: dict[int, mpf]) -> mpf:
+    keys = drawn.keys() | law.keys()
+    exact = {k: mpf(v.numerator) / v.denominator for k, v in drawn.items()}
+    return mp.fsum(abs(exact.get(k, mpf(0)) - law.get(k, mpf(0))) for k in keys) / 2
+
+
+@pytest.mark.parametrize("tables", [OneTable, TwoStage])
+@pytest.mark.parametrize("noise", NOISES + WIDE, ids=repr)
+def test_the_law_drawn_is_within_the_stated_total_variation(
+    noise: brdp.Noise, tables: type[OneTable] | type[TwoStage]
+) -> None:
+    made = tables(support_of(noise))
+    with mp.workdps(70):
+        # 130 bits of tail on either side of any recycler edge that matters
+        reach = int(1.2 * max(abs(support_of(noise).first), abs(support_of(noise).last))) + 2
+        found = distance(made.law(), true_law(noise, reach))
+        stated = mpf(made.total_variation.numerator) / made.total_variation.denominator
+        assert found <= stated
+    assert made.total_variation < Fraction(1, 1 << 100)
+    assert sum(made.law().values()) == 1
+
+
+def test_control_a_scale_off_by_a_millionth_is_seen() -> None:
+    with mp.workdps(70):
+        law = true_law(brdp.DiscreteLaplace(4.0 * (1 + 1e-6)), 800)
+        assert distance(OneTable(support_of(brdp.DiscreteLaplace(4.0))).law(), law) > mpf(2) ** -25
+
+
+def test_two_stages_really_use_polynomial_blocks() -> None:
+    made = TwoStage(support_of(WIDE[1]))
+    assert any(width > 1 and nodes > 1 for width, nodes in made.entries.bases)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [brdp.DiscreteLaplace(1e6), brdp.DiscreteGaussian(1e6), brdp.DiscreteLaplace(4e6)],
+    ids=repr,
+)
+def test_wide_laws_fit_in_64_mib(noise: brdp.Noise) -> None:
+    sampler = sampler_for(noise)
+    assert isinstance(sampler.tables, TwoStage)
+    assert sampler.tables.size_in_bytes <= 64 << 20
+    assert sampler.total_variation < Fraction(1, 1 << 100)
+
+
+@pytest.mark.parametrize("tables", [OneTable, TwoStage])
+def test_draws_follow_the_columns(tables: type[OneTable] | type[TwoStage]) -> None:
+    """The look-up in numpy against the same look-up in Python integers, threshold by threshold."""
+    support = support_of(brdp.Recycled(brdp.DiscreteLaplace(300.0), within=200, rate=0.5))
+    made = tables(support)
+    length = 500
+    rng = np.random.default_rng(1)
+    words = rng.integers(0, 2**64, size=(made.WORDS_PER_DRAW, length), dtype=np.uint64)
+    # on the thresholds themselves and one below, where the low word decides
+    for at in range(100):
+        words[0, at], words[1, at] = made.table.high[at], made.table.low[at] - np.uint64(at % 2)
+    for at in range(100, 110):
+        words[:, at] = np.uint64(2**64 - 1 if at % 2 else 0)
+    drawn = drawn_from(made, words)
+    assert drawn.tolist() == [by_hand(made, [int(w) for w in words[:, i]]) for i in range(length)]
+
+
+def drawn_from(made: Drawer, words: np.ndarray) -> np.ndarray:
+    from brdp.noise.release.lookup import Scratch
+
+    values = np.empty(words.shape[1], dtype=np.int64)
+    made.fill(words.reshape(-1).copy(), Scratch(words.shape[1]), values)
+    return values
+
+
+def by_hand(made: OneTable | TwoStage, words: list[int]) -> int:
+    number = words[0] << 64 | words[1]
+    column = number >> (128 - made.table.order)
+    side = number >= (int(made.table.high[column]) << 64 | int(made.table.low[column]))
+    if isinstance(made, OneTable):
+        return int(made.values[2 * column + side])
+    entry = int(made.table.outcome[2 * column + side])
+    offset = words[2] << 64 | words[3]
+    at = made.entries.rows[entry] + (offset >> (64 + made.entries.shifts[entry]))
+    side = offset >= (int(made.high[at]) << 64 | int(made.low[at]))
+    return made.entries.starts[entry] + int(made.offset[2 * at + side])
+
+
+def test_alias_tables_keep_every_count() -> None:
+    rng = np.random.default_rng(2)
+    for size in (1, 2, 3, 5, 8, 100, 257):
+        for concentration in (0.01, 1.0, 100.0):
+            masses = [int(m * 2**100) + 1 for m in rng.gamma(concentration, size=size)]
+            counts = quantise(masses).counts
+            found = alias(counts).counts()
+            assert found[:size] == counts
+            assert not any(found[size:])
+    even = [TOTAL // 8] * 8
+    assert alias(even).counts() == even
+    assert alias([TOTAL]).counts() == [TOTAL, 0]
+
+
+def test_exponentials_are_within_their_error() -> None:
+    rng = np.random.default_rng(3)
+    with mp.workdps(120):
+        for _ in range(300):
+            x = Fraction(float(10 ** rng.uniform(-12, 2.6))) / Fraction(float(rng.uniform(0.1, 10)))
+            true = mp.exp(-mpf(x.numerator) / x.denominator) * mpf(2) ** BITS
+            assert abs(exp_minus(x) - true) <= EXP_ERROR
+    assert exp_minus(Fraction(0)) == 1 << BITS
+    assert exp_minus(Fraction(10**30)) == 0
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        brdp.DiscreteLaplace(50.3),
+        brdp.DiscreteGaussian(41.7),
+        brdp.Staircase(core=3, step=7, drop=0.21, integer=True),
+    ],
+    ids=repr,
+)
+def test_walks_and_tails_are_within_their_errors(kernel: brdp.Kernel) -> None:
+    shape: Shape = shape_of(kernel)
+    with mp.workdps(120):
+        unit = mpf(2) ** BITS
+        values = shape.walk(Fraction(0), Fraction(1), 2000)
+        true = [mp.exp(log_shape(kernel, k)) * unit for k in range(6000)]
+        off = max(abs(v - t) for v, t in zip(values, true, strict=False))
+        assert off <= shape.error(2000)
+        for last in (0, 10, 500, 1500):
+            beyond = mp.fsum(true[last + 1 :])
+            stated = shape.tail(last)
+            assert beyond <= mpf(stated.numerator) / stated.denominator
+
+
+def test_node_products_are_bounded() -> None:
+    for nodes in (2, 5, 16):
+        at = np.linspace(0, 1, 20_001)[:, None]
+        product = np.max(np.abs(np.prod(at - (2 * np.arange(nodes) + 1) / (2 * nodes), axis=1)))
+        assert product <= float(node_product(nodes)) * (1 + 1e-9)
+        assert product >= float(node_product(nodes)) / 2  # and the bound is not idle
+
+
+def test_blocks_cover_each_integer_once() -> None:
+    for first, last in ((0, 1), (5, 1000), (17, 17), (3, 2), (100, 1123)):
+        covered = [
+            k
+            for run in power_blocks(first, last, widest=64, narrowest=16)
+            for k in range(run.start, run.start + run.width * run.count)
+        ]
+        assert covered == list(range(first, last + 1))
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7])
+def test_any_number_of_draws(size: int) -> None:
+    for noise in (brdp.DiscreteGaussian(1e4), brdp.DiscreteLaplace(1e5)):
+        values = sampler_for(noise).draw(size)
+        assert values.shape == (size,)
+        assert values.dtype == np.int64
+        # a value is left at its initial memory in no place: all are within the support, most not 0
+        assert np.all(np.abs(values) < 1e8)
+        assert size < 10 or np.mean(values == 0) < 0.1
+
+
+def test_samplers_are_kept_by_value() -> None:
+    first = sampler_for(brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=0.4))
+    again = sampler_for(brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3.0, rate=0.4))
+    other = sampler_for(brdp.Recycled(brdp.DiscreteLaplace(4.0), within=4, rate=0.4))
+    assert first is again
+    assert first is not other
+
+
+def test_noise_on_the_reals_is_refused() -> None:
+    for make in (sampler_for, exact_sampler_for):
+        for noise in (
+            brdp.Laplace(1.0),
+            brdp.Recycled(brdp.Gaussian(1.0), within=1, rate=0.5),
+            brdp.Staircase(core=1, step=2, drop=1.0),
+        ):
+            with pytest.raises(InvalidInput, match="on the integers"):
+                make(noise)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        brdp.DiscreteLaplace(1e12),
+        brdp.DiscreteLaplace(1e300),
+        brdp.DiscreteGaussian(1e15),
+        brdp.Staircase(core=0, step=1, drop=1e-9, integer=True),
+    ],
+    ids=repr,
+)
+def test_noise_too_wide_is_refused_at_once(noise: brdp.Noise) -> None:
+    with pytest.raises(NotPossible, match="coarser resolution"):
+        sampler_for(noise)
+
+
+def test_a_loop_without_end_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="rounds"):
+        exact_sampler_for(brdp.Recycled(brdp.DiscreteLaplace(1e9), within=0, rate=1.0))
+
+
+def test_a_kernel_of_ones_own_needs_a_shape() -> None:
+    class Own(brdp.Kernel):
+        lattice = True
+        log_concave = True
+
+        def log_pdf(self, x):  # type: ignore[no-untyped-def]
+            return np.zeros_like(x)
+
+        log_mass = ppf = upper_moments = log_pdf
+
+    with pytest.raises(InvalidInput, match="release shape"):
+        sampler_for(Own())
+    with pytest.raises(InvalidInput, match="exact draw"):
+        exact_sampler_for(Own())
+
+
+def test_mpmath_is_the_judge() -> None:
+    # the references above are worth something only if exp is taken at the digits asked for
+    with mp.workdps(70):
+        assert mpmath.nstr(mp.exp(mpf(1)), 30) == "2.71828182845904523536028747135"

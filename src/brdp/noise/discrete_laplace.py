@@ -62,7 +62,8 @@ class DiscreteLaplace(Kernel):
             # P(N <= -k) = a^k / (1 + a) for k >= 0, and P(N > k) = a^(k+1) / (1 + a)
             left = -np.floor(-self.scale * (np.log(u) + log_one_plus_a))
             right = np.ceil(-self.scale * (np.log1p(-u) + log_one_plus_a)) - 1
-        return np.where(u <= math.exp(-log_one_plus_a), left, right) + 0.0
+        quantile: Floats = np.where(u <= math.exp(-log_one_plus_a), left, right) + 0.0
+        return quantile
 
     def upper_moments(self, low: float) -> tuple[float, float]:
         a = math.exp(-1 / self.scale)

@@ -42,7 +42,7 @@ class Laplace(Kernel):
     def ppf(self, u: ArrayLike) -> Floats:
         u = np.asarray(u, dtype=np.float64)
         with np.errstate(divide="ignore"):
-            magnitude = -self.scale * np.log(2 * np.minimum(u, 1 - u))
+            magnitude: Floats = -self.scale * np.log(2 * np.minimum(u, 1 - u))
         return np.where(u < 0.5, -magnitude, magnitude)
 
     def upper_moments(self, low: float) -> tuple[float, float]:

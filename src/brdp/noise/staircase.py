@@ -72,18 +72,18 @@ class Staircase(Kernel):
         return np.where(x == np.floor(x), density, -np.inf) if self.integer else density
 
     def log_mass(self, low: ArrayLike, high: ArrayLike) -> Floats:
-        low, high = np.broadcast_arrays(
+        start, end = np.broadcast_arrays(
             np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
         )
         if self.integer:
-            low, high = np.ceil(low) - 0.5, np.floor(high) + 0.5
-        flip = high <= 0
-        near, far = np.where(flip, -high, low), np.where(flip, -low, high)
+            start, end = np.ceil(start) - 0.5, np.floor(end) + 0.5
+        flip = end <= 0
+        near, far = np.where(flip, -end, start), np.where(flip, -start, end)
         straddles = near < 0
         right = self._one_sided(np.where(straddles, 0.0, near), far)
         left = self._one_sided(np.zeros_like(near), np.where(straddles, -near, 0.0))
         mass = np.where(straddles, np.logaddexp(left, right), right)
-        return np.where(high > low, np.minimum(mass, 0.0), -np.inf)
+        return np.where(end > start, np.minimum(mass, 0.0), -np.inf)
 
     def _one_sided(self, near: Floats, far: Floats) -> Floats:
         """log P(near <= N <= far) for 0 <= near <= far: the two ends' stairs and those between."""

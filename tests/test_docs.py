@@ -18,6 +18,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,7 +59,9 @@ def blocks_of(page: str) -> Iterator[Block]:
 
 def run_page(page: str, name: str, directory: Path) -> None:
     """Execute a page's blocks in order; the first fault raises."""
-    namespace: dict[str, object] = {"__name__": "__docs__"}
+    # a real module: dataclasses look theirs up by name
+    module = sys.modules["__docs__"] = types.ModuleType("__docs__")
+    namespace: dict[str, object] = module.__dict__
     printed: str | None = None
     for block in blocks_of(page):
         where = f"{name}:{block.line}"

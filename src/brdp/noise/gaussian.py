@@ -73,8 +73,10 @@ def log_normal_mass(low: ArrayLike, high: ArrayLike, *, width: ArrayLike) -> Flo
     near = np.where(flip, -high, low)
     far = np.where(flip, -low, high)
     straddles = (near < 0) & (width > 0)
+    some = np.where(width > 0, width, 0.0)
     # two nearly equal tails cancel: a narrow interval is integrated instead
-    narrow = (near >= 0) & (width * (1 + near) < NARROW) & (width > 0)
+    near_enough = np.where(np.isfinite(near), np.maximum(near, 0.0), 0.0)
+    narrow = (near >= 0) & (some * (1 + near_enough) < NARROW) & (some > 0)
     tails = (near >= 0) & (width > 0) & ~narrow
     mass = np.full(near.shape, -np.inf)
     with np.errstate(divide="ignore"):

@@ -50,18 +50,25 @@ class Laplace(Kernel):
         return tail * (low + b), tail * (low * low + 2 * low * b + 2 * b * b)
 
 
-def log_laplace_mass(low: ArrayLike, high: ArrayLike, *, scale: ArrayLike) -> Floats:
-    """log P(low <= N <= high) for Laplace noise of that scale; -inf where low >= high."""
-    low, high, scale = np.broadcast_arrays(
+def log_laplace_mass(
+    low: ArrayLike, high: ArrayLike, *, scale: ArrayLike, width: ArrayLike | None = None
+) -> Floats:
+    """log P(low <= N <= high) for Laplace noise of that scale; -inf where low >= high.
+
+    `width` is high - low, for a caller who knows it with more digits.
+    """
+    with np.errstate(invalid="ignore"):
+        width = np.subtract(high, low) if width is None else width
+    low, high, scale, length = np.broadcast_arrays(
         np.asarray(low, dtype=np.float64),
         np.asarray(high, dtype=np.float64),
         np.asarray(scale, dtype=np.float64),
+        np.asarray(width, dtype=np.float64),
     )
     flip = high <= 0
     near = np.where(flip, -high, low) / scale
     far = np.where(flip, -low, high) / scale
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        width = (high - low) / scale
-        one_sided = -near - math.log(2) + np.log(-np.expm1(-width))
+        one_sided = -near - math.log(2) + np.log(-np.expm1(-length / scale))
         around_zero = np.log(-0.5 * (np.expm1(near) + np.expm1(-far)))
-        return np.where(width > 0, np.where(near < 0, around_zero, one_sided), -np.inf)
+        return np.where(length > 0, np.where(near < 0, around_zero, one_sided), -np.inf)

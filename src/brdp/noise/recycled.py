@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, final
@@ -279,7 +280,9 @@ def _levels(levels: Sequence[tuple[float, float]], *, lattice: bool) -> Recycler
     except (TypeError, ValueError):
         pairs = []
     bounds = [bound for bound, _ in pairs]
-    rising = all(a < b for a, b in zip([0.0, *bounds], bounds, strict=False))
+    # on the lattice a bound of 0 still holds the 0
+    start = -1.0 if lattice else 0.0
+    rising = all(a < b for a, b in itertools.pairwise([start, *bounds]))
     if not pairs or not rising or not math.isinf(bounds[-1]):
         raise InvalidInput(
             "levels",

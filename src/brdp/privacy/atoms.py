@@ -9,10 +9,12 @@ from typing import final
 import numpy as np
 
 from brdp.noise.base import Floats
+from brdp.privacy.divergence import log_of_moment
 
 # Extended precision reaches far below the least double, so sums stay linear (and relative) there;
 # platforms without it add in logs.
 EXTENDED = np.finfo(np.longdouble).maxexp > 10_000
+EXTENDED_RANGE = 22_000
 
 
 @final
@@ -74,7 +76,7 @@ class AtomicLaw:
         """log E_P[exp((order - 1) loss)]."""
         if self.log_infinite > -np.inf:
             return math.inf
-        return float(np.logaddexp.reduce(self.log_masses + (order - 1) * self.losses))
+        return log_of_moment(self.losses, self.log_masses, a=order - 1)
 
     @property
     def largest_loss(self) -> float:
@@ -85,10 +87,10 @@ class AtomicLaw:
 
 def _suffix_log_sums(logs: Floats) -> Floats:
     """log of the sum of exp(logs[i:]) for each i."""
-    if not EXTENDED:
-        return np.logaddexp.accumulate(logs[::-1])[::-1]
     finite = logs[logs > -np.inf]
-    # losses may be large: centre the range of exponents (about 22,000) that extended floats have
+    if not EXTENDED or (len(finite) and finite.max() - finite.min() > EXTENDED_RANGE):
+        return np.logaddexp.accumulate(logs[::-1])[::-1]
+    # losses may be large: centre the range of exponents that extended floats have
     centre = np.longdouble(0.5 * (finite.max() + finite.min()) if len(finite) else 0.0)
     sums = np.cumsum(np.exp(logs[::-1].astype(np.longdouble) - centre))[::-1]
     with np.errstate(divide="ignore"):

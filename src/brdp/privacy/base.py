@@ -81,8 +81,22 @@ class Curve(abc.ABC):
         value = self.log_renyi(float(order)) / (order - 1)
         return max(0.0, value + 1e-12 * abs(value))
 
+    @final
+    def compose(self, count: int) -> Curve:
+        """Return the cost of `count` releases on the same data; `brdp.compose` takes unequal ones.
+
+        Guarantee: as in `Curve`, for the queries together, even if chosen adaptively.
+        """
+        # compositions are curves themselves, so they stand above this module
+        from brdp.privacy.compose import compose
+
+        return compose({self: count})
+
     def _invert(self, delta: float, *, upper: bool) -> float:
-        """The root of the upper (or lower) end of the curve, on the private (or the other) side."""
+        """The root of the upper (or lower) end of the curve, on the private (or the other) side.
+
+        A curve that knows a faster way to the same certified ends may override this search.
+        """
         if delta == 0:
             return self.largest_loss if upper else self.largest_loss * (1 - 1e-15)
         target, side = math.log(delta), int(upper)
@@ -99,7 +113,8 @@ class Curve(abc.ABC):
         while high < ceiling and not holds(np.array([high]))[0]:
             low, high = high, 2 * high
         high = min(high, ceiling)
-        if not holds(np.array([high]))[0]:
+        # at the largest loss delta is 0, whatever rounding outwards makes of it
+        if high < self.largest_loss and not holds(np.array([high]))[0]:
             # not even the largest epsilon tried: beyond it lies a loss without bound
             return math.inf if upper else low
         while True:

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from brdp.errors import NotPossible
-from brdp.noise import DiscreteLaplace, Staircase
+from brdp.noise import DiscreteGaussian, DiscreteLaplace, Staircase
 from brdp.noise.base import Floats, Kernel, Noise
 from brdp.noise.recycler import Recycler
 from brdp.privacy.general import reach_of
@@ -72,6 +72,8 @@ def _at(
     if isinstance(kernel, DiscreteLaplace):
         # the difference of two large logs would lose digits: the distances are whole numbers
         kernel_loss = (np.abs(k - shift) - np.abs(k)) / kernel.scale
+    elif isinstance(kernel, DiscreteGaussian):
+        kernel_loss = shift * (shift - 2 * k) / (2 * kernel.sigma**2)
     else:
         kernel_loss = log_pdf - kernel.log_pdf(k - shift)
     with np.errstate(invalid="ignore"):

@@ -20,8 +20,9 @@ from brdp.noise.gaussian import LOG_ROOT_TWO_PI, log_normal_mass
 from brdp.noise.laplace import log_laplace_mass
 from brdp.noise.quadrature import NODES, log_integral
 
-# Below this share of the minuend a difference of masses is integrated instead.
-CANCELS = 1e-2
+# Below this share of the minuend a difference of masses is integrated instead: logs near -690 are known
+# to 1e-13, so that the difference is known to 1e-12.
+CANCELS = 0.1
 # The integrand is followed down to exp(-45) of its peak: 3e-20.
 REACH = 90.0
 
@@ -33,101 +34,122 @@ def log_one_minus_exp(x: Floats) -> Floats:
 
 
 def laplace_hinge(
-    low: ArrayLike, high: ArrayLike, *, shift: ArrayLike, scale: ArrayLike, threshold: ArrayLike
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    width: ArrayLike,
+    shift: ArrayLike,
+    scale: ArrayLike,
+    threshold: ArrayLike,
 ) -> Floats:
     """Laplace kernel; no piece may cross 0 or the shift, where the form of the loss changes."""
-    low, high, shift, scale, threshold = (
+    low, high, width, shift, scale, threshold = (
         np.asarray(a, dtype=np.float64)
-        for a in np.broadcast_arrays(low, high, shift, scale, threshold)
+        for a in np.broadcast_arrays(low, high, width, shift, scale, threshold)
     )
     most = shift / scale
     left, right = high <= 0, low >= shift
+    whole = log_laplace_mass(low, high, scale=scale, width=width)
     with np.errstate(invalid="ignore", over="ignore"):
         # left of 0 the loss is +most, right of the shift -most: a mass times one factor
         level = np.where(left, most, -most)
-        flat = log_laplace_mass(low, high, scale=scale) + log_one_minus_exp(level - threshold)
+        flat = whole + log_one_minus_exp(level - threshold)
         # in between it falls from +most to -most and crosses the threshold at `crossing`
         crossing = 0.5 * (shift - threshold * scale)
-        end = np.minimum(high, crossing)
         start = np.where(left | right, 0.0, low)
-        far = (crossing - start) / scale
-        near = (crossing - end) / scale
+        end = np.minimum(high, crossing)
+        length = np.where(high <= crossing, width, crossing - start)
+        far, near = (crossing - start) / scale, (crossing - end) / scale
         sloped = (
             -start / scale
             - math.log(2)
             + log_one_minus_exp(far + near)
-            + log_one_minus_exp((end - start) / scale)
+            + log_one_minus_exp(length / scale)
         )
         # without a threshold (Q has no mass here) the whole mass counts
-        whole = log_laplace_mass(low, high, scale=scale)
         return np.where(threshold == -np.inf, whole, np.where(left | right, flat, sloped))
 
 
 def gaussian_hinge(
-    low: ArrayLike, high: ArrayLike, *, shift: ArrayLike, sigma: ArrayLike, threshold: ArrayLike
+    low: ArrayLike,
+    high: ArrayLike,
+    *,
+    width: ArrayLike,
+    shift: ArrayLike,
+    sigma: ArrayLike,
+    threshold: ArrayLike,
 ) -> Floats:
     """Gaussian kernel; any interval."""
-    low, high, shift, sigma, threshold = (
+    low, high, width, shift, sigma, threshold = (
         np.asarray(a, dtype=np.float64)
-        for a in np.broadcast_arrays(low, high, shift, sigma, threshold)
+        for a in np.broadcast_arrays(low, high, width, shift, sigma, threshold)
     )
     step = shift / sigma
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         crossing = 0.5 * step - threshold / step
         start, stop = low / sigma, high / sigma
         end = np.minimum(stop, crossing)
-        width = np.where(stop <= crossing, (high - low) / sigma, crossing - start)
-        mass = log_normal_mass(start, end, width=width)
-        shifted = threshold + log_normal_mass(start - step, end - step, width=width)
+        length = np.where(stop <= crossing, width / sigma, crossing - start)
+        mass = log_normal_mass(start, end, width=length)
+        shifted = threshold + log_normal_mass(start - step, end - step, width=length)
         share = -np.expm1(np.where(np.isfinite(mass), shifted - mass, -np.inf))
         hinge = mass + np.log(np.maximum(share, 0.0))
     cancels = (share < CANCELS) & np.isfinite(mass)
     if cancels.any():
         hinge = np.array(hinge)
         hinge[cancels] = _integrated(
-            crossing[cancels], (crossing - end)[cancels], (crossing - start)[cancels], step[cancels]
+            start[cancels], end[cancels], length[cancels], (crossing - end)[cancels], step[cancels]
         )
     return hinge
 
 
-def _integrated(crossing: Floats, near: Floats, far: Floats, step: Floats) -> Floats:
-    """log of the integral of phi(crossing - y) (1 - exp(-step y)) over near <= y <= far."""
-    peak = np.clip(crossing, near, far)
-    reach = np.sqrt((crossing - peak) ** 2 + REACH)
-    first = np.maximum(near, crossing - reach)
-    last = np.minimum(far, crossing + reach)
-    y = first[:, None] + (last - first)[:, None] * NODES
+def _integrated(start: Floats, end: Floats, length: Floats, near: Floats, step: Floats) -> Floats:
+    """log of the integral of phi(end - u) (1 - exp(-step (near + u))) over 0 <= u <= length.
+
+    Measured from the end, so that a short piece far from the crossing keeps its digits.
+    """
+    peak = np.clip(0.0, start, end)
+    reach = np.sqrt(peak**2 + REACH)
+    first = np.maximum(end - reach, 0.0)
+    last = np.minimum(length, end + reach)
+    u = first[:, None] + (last - first)[:, None] * NODES
     with np.errstate(divide="ignore"):
-        logs = np.log(-np.expm1(-step[:, None] * y)) - 0.5 * (crossing[:, None] - y) ** 2
+        gain = np.log(-np.expm1(-step[:, None] * (near[:, None] + u)))
+    logs = gain - 0.5 * (end[:, None] - u) ** 2
     total: Floats = log_integral(logs) + np.log(last - first) - LOG_ROOT_TWO_PI
     return total
 
 
 def laplace_tilted(
-    order: float, low: Floats, high: Floats, *, shift: float, scale: float
+    order: float,
+    low: Floats,
+    high: Floats,
+    *,
+    shift: float,
+    scale: float,
+    width: Floats | None = None,
 ) -> Floats:
     """log of the integral of f(x)^order f(x - shift)^(1 - order); pieces as for `laplace_hinge`."""
     most = shift / scale
     left, right = high <= 0, low >= shift
-    flat = log_laplace_mass(low, high, scale=scale) + (order - 1) * np.where(left, most, -most)
+    flat = log_laplace_mass(low, high, scale=scale, width=width)
+    flat = flat + (order - 1) * np.where(left, most, -most)
     with np.errstate(invalid="ignore"):
+        length = high - low if width is None else width
         rate = (2 * order - 1) / scale  # above 0: orders are above 1
         sloped = (
             (order - 1) * most
             - rate * low
-            + log_one_minus_exp(rate * (high - low))
+            + log_one_minus_exp(rate * length)
             - math.log(2 * (2 * order - 1))
         )
         return np.where(left | right, flat, sloped)
 
 
 def gaussian_tilted(
-    order: float, low: Floats, high: Floats, *, shift: float, sigma: float
+    order: float, low: Floats, high: Floats, *, width: Floats, shift: float, sigma: float
 ) -> Floats:
     """log of the integral of f(x)^order f(x - shift)^(1 - order) over any interval."""
     mean = (1 - order) * shift
-    with np.errstate(invalid="ignore"):
-        mass = log_normal_mass(
-            (low - mean) / sigma, (high - mean) / sigma, width=(high - low) / sigma
-        )
+    mass = log_normal_mass((low - mean) / sigma, (high - mean) / sigma, width=width / sigma)
     return mass + order * (order - 1) * shift**2 / (2 * sigma**2)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 import numpy as np
@@ -14,12 +17,16 @@ from brdp.noise.recycler import Recycler
 @final
 @dataclass(frozen=True, slots=True)
 class Pieces:
-    """Intervals [low, high] with the log weight of the noise (P) and of its copy at +shift (Q)."""
+    """Intervals [low, high] with the log weight of the noise (P) and of its copy at +shift (Q).
+
+    `width` is high - low, known with more digits than the difference of the two rounded ends.
+    """
 
     low: Floats
     high: Floats
     log_keep: Floats
     log_keep_shifted: Floats
+    width: Floats
 
     @property
     def log_ratio(self) -> Floats:
@@ -29,18 +36,27 @@ class Pieces:
 
 
 def cut(recycler: Recycler, *, shift: float, kinks: tuple[float, ...] = ()) -> Pieces:
-    """Cut at the edges, the shifted edges and the kinks; pieces that P never reaches are left out."""
-    edges = np.asarray(recycler.edges, dtype=np.float64)
-    keeps = np.asarray(recycler.keeps, dtype=np.float64)
-    inner = np.unique(np.concatenate([edges, edges + shift, np.asarray(kinks, dtype=np.float64)]))
-    bounds = np.concatenate([[-np.inf], inner, [np.inf]])
-    low, high = bounds[:-1], bounds[1:]
+    """Cut at the edges, the shifted edges and the kinks; pieces that P never reaches are left out.
+
+    A cut is placed in exact arithmetic: next to a far edge, an edge + shift rounded to a float would
+    lose the width of the piece between them.
+    """
+    edges = [Fraction(edge) for edge in recycler.edges]
+    shifted_edges = [edge + Fraction(shift) for edge in edges]
+    cuts = sorted({*edges, *shifted_edges, *map(Fraction, kinks)})
+    low = np.array([-np.inf, *map(float, cuts)])
+    high = np.array([*map(float, cuts), np.inf])
+    width = np.array([np.inf, *(float(b - a) for a, b in itertools.pairwise(cuts)), np.inf])
     # the weight of a piece is the one just right of its lower end
-    mine = keeps[np.searchsorted(edges, low, side="right")]
-    shifted = keeps[np.searchsorted(edges + shift, low, side="right")]
+    keeps = np.asarray(recycler.keeps, dtype=np.float64)
+    mine = keeps[[0, *(bisect.bisect_right(edges, c) for c in cuts)]]
+    shifted = keeps[[0, *(bisect.bisect_right(shifted_edges, c) for c in cuts)]]
     reached = mine > 0
     with np.errstate(divide="ignore"):
-        return Pieces(low[reached], high[reached], np.log(mine[reached]), np.log(shifted[reached]))
+        log_keep, log_keep_shifted = np.log(mine[reached]), np.log(shifted[reached])
+    return Pieces(
+        low[reached], high[reached], log_keep, log_keep_shifted, width[: len(low)][reached]
+    )
 
 
 def mirrored(recycler: Recycler) -> Recycler:

@@ -12,7 +12,7 @@ import numpy as np
 from brdp.noise import Gaussian, Laplace, Noise
 from brdp.noise.base import Floats, Kernel
 from brdp.noise.recycled import Recycled
-from brdp.privacy import hinge
+from brdp.privacy import divergence, hinge
 from brdp.privacy.pieces import Pieces, cut, directions
 from brdp.privacy.release import ReleaseCurve
 from brdp.privacy.unimodal import require_unimodal
@@ -45,17 +45,24 @@ class RealCurve(ReleaseCurve):
         return np.minimum(best - log_total, 0.0)
 
     def log_renyi(self, order: float) -> float:
+        kernel, shift = self.noise.kernel, self.sensitivity
+        if isinstance(kernel, Gaussian) and kernel is self.noise:
+            return order * (order - 1) * (shift / kernel.sigma) ** 2 / 2
         log_total = log_release_probability(self.noise)
-        worst = -math.inf
-        for pieces in pieces_of(self.noise, self.sensitivity):
+        worst = 0.0
+        for pieces in pieces_of(self.noise, shift):
             if np.isinf(pieces.log_ratio).any():
                 return math.inf
             parts = (
                 order * pieces.log_keep
                 + (1 - order) * pieces.log_keep_shifted
-                + _tilted(self.noise.kernel, order, pieces, shift=self.sensitivity)
+                + _tilted(kernel, order, pieces, shift=shift)
             )
-            worst = max(worst, float(np.logaddexp.reduce(parts)) - log_total)
+            moment = float(np.logaddexp.reduce(parts)) - log_total
+            if moment < divergence.SMALL:
+                excess = divergence.small_real_excess(kernel, pieces, shift=shift, a=order - 1)
+                moment = math.log1p(excess * math.exp(-log_total))
+            worst = max(worst, moment)
         return worst
 
     @property
@@ -87,11 +94,21 @@ def pieces_of(noise: Noise, sensitivity: float) -> tuple[Pieces, ...]:
 def _hinge(kernel: Kernel, pieces: Pieces, *, shift: float, threshold: Floats) -> Floats:
     if isinstance(kernel, Gaussian):
         return hinge.gaussian_hinge(
-            pieces.low, pieces.high, shift=shift, sigma=kernel.sigma, threshold=threshold
+            pieces.low,
+            pieces.high,
+            width=pieces.width,
+            shift=shift,
+            sigma=kernel.sigma,
+            threshold=threshold,
         )
     if isinstance(kernel, Laplace):
         return hinge.laplace_hinge(
-            pieces.low, pieces.high, shift=shift, scale=kernel.scale, threshold=threshold
+            pieces.low,
+            pieces.high,
+            width=pieces.width,
+            shift=shift,
+            scale=kernel.scale,
+            threshold=threshold,
         )
     from brdp.privacy.general import general_hinge
 
@@ -101,10 +118,12 @@ def _hinge(kernel: Kernel, pieces: Pieces, *, shift: float, threshold: Floats) -
 def _tilted(kernel: Kernel, order: float, pieces: Pieces, *, shift: float) -> Floats:
     if isinstance(kernel, Gaussian):
         return hinge.gaussian_tilted(
-            order, pieces.low, pieces.high, shift=shift, sigma=kernel.sigma
+            order, pieces.low, pieces.high, width=pieces.width, shift=shift, sigma=kernel.sigma
         )
     if isinstance(kernel, Laplace):
-        return hinge.laplace_tilted(order, pieces.low, pieces.high, shift=shift, scale=kernel.scale)
+        return hinge.laplace_tilted(
+            order, pieces.low, pieces.high, width=pieces.width, shift=shift, scale=kernel.scale
+        )
     from brdp.privacy.general import general_tilted
 
     return general_tilted(kernel, order, pieces.low, pieces.high, shift=shift)

@@ -14,6 +14,8 @@ from brdp.privacy.base import Curve
 # within exp(+-LOG_ERROR): sums of positive terms, each of a handful of roundings (docs/theory/curve.md).
 EPSILON_ERROR = 2e-15
 LOG_ERROR = 1e-11
+# Deep down, logs themselves are rounded: 690 is known to 1e-13, and a few of them are added.
+DEEP_ERROR = 5e-14
 
 
 class ReleaseCurve(Curve):
@@ -39,4 +41,10 @@ class ReleaseCurve(Curve):
     def log_delta_bounds(self, epsilon: Floats) -> tuple[Floats, Floats]:
         around = np.stack([epsilon * (1 + EPSILON_ERROR), epsilon * (1 - EPSILON_ERROR)])
         lower, upper = self.evaluate(around)
-        return lower - LOG_ERROR, np.minimum(upper + LOG_ERROR, 0.0)
+        with np.errstate(invalid="ignore"):  # a log of 0 stays -inf
+            errors = LOG_ERROR + DEEP_ERROR * np.abs(np.stack([lower, upper]))
+            below, above = lower - errors[0], upper + errors[1]
+        return (
+            np.where(np.isfinite(lower), below, lower),
+            np.where(np.isfinite(upper), np.minimum(above, 0.0), upper),
+        )

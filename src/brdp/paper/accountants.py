@@ -77,9 +77,7 @@ def calibrated_laplace_with_delta(
 def epsilon_of(profile: Profile, *, delta: ArrayLike, largest: float = 1e4) -> Floats:
     """The least epsilon >= 0 at which a falling profile meets delta, found from above."""
     d = np.asarray(delta, float)
-    negative = bisect_down(
-        lambda x: profile(-x) > d, np.full(d.shape, -largest), np.zeros(d.shape)
-    )
+    negative = bisect_down(lambda x: profile(-x) > d, np.full(d.shape, -largest), np.zeros(d.shape))
     return np.asarray(-negative)[()]
 
 
@@ -210,7 +208,7 @@ def renyi_profile(
     def profile(epsilon: Floats) -> Floats:
         e = np.asarray(epsilon, float)[..., None]
         logs = np.min(conversion.log_delta(orders, total, e), axis=-1)
-        return np.exp(np.minimum(logs, 0.0))
+        return np.asarray(np.exp(np.minimum(logs, 0.0)))
 
     return profile
 

@@ -16,7 +16,8 @@ from brdp.noise import Noise, Recycled
 from brdp.paper.formulas.budget import Split
 from brdp.paper.formulas.kernel import PaperKernel
 from brdp.planning import Plan, plan
-from brdp.privacy import Curve, compose
+from brdp.privacy import Curve
+from brdp.privacy.compose import compose
 
 _LARGEST_RATE = 1.0 - 1e-12
 
@@ -93,7 +94,5 @@ def largest_safe_rate(
 def exact_plan(
     *, sensitivity: float, within: float, epsilon: float, delta: float, kernel: str
 ) -> Plan:
-    """This project's plan at a promised budget; `kernel` is a word of `brdp.plan`."""
-    return plan(
-        sensitivity=sensitivity, within=within, epsilon=epsilon, delta=delta, kernel=kernel
-    )
+    """The plan of this project at a promised budget; `kernel` is a word of `brdp.plan`."""
+    return plan(sensitivity=sensitivity, within=within, epsilon=epsilon, delta=delta, kernel=kernel)

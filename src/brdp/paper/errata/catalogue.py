@@ -137,7 +137,8 @@ ERRATA: tuple[Erratum, ...] = (
         label="E8",
         title="What Algorithm 2 searches for is a mechanism without privacy",
         where="Algorithm 2, and Section V-A: 'a single peak'",
-        says="The objective has one peak over ε_y in (0, ε), where kernel and recycler balance; ternary search finds it.",
+        says="The objective has one peak over ε_y in (0, ε), where kernel and recycler balance; a ternary search "
+        "finds it.",
         derivation="As ε_y falls the kernel widens and W falls with it: for a Laplace kernel W ≤ 1 - exp(-ε_y/2). "
         "As soon as W ≤ δ (and δ_Z(ε) = 0) the condition (1-W) δ_Z(ε) + W δ_Z(ε-L) ≤ δ holds for *every* q < 1. "
         "Algorithm 1 then returns q = 1 - tol, and the acceptance is within tol/p of 1: no other split can compete. "
@@ -194,7 +195,8 @@ ERRATA: tuple[Erratum, ...] = (
         says="An unacceptable value is released with density f_N (1-q) + f_N p̄ (1-q) + f_N p̄² (1-q)² + ..., "
         "which is then written as f_N (1-q) Σ p̄^k q^k.",
         derivation="A value released in round k+1 was preceded by k rounds that were unacceptable *and* recycled: "
-        "each has probability p̄q. The powers of (1-q) in the first two lines are slips. The third line is right, and so is Proposition 1.",
+        "each has probability p̄q. The powers of (1-q) in the first two lines are slips. The third line is "
+        "right, and so is Proposition 1.",
         replacement="f_N (1-q) Σ (p̄q)^k = f_N (1-q)/(1 - p̄q).",
         evidence=single.wrong_series,
         frequency=_nothing_to_count,
@@ -219,9 +221,9 @@ ERRATA: tuple[Erratum, ...] = (
         title="The acceptance under sampling is not that of a wider Gaussian",
         where="Proposition 7 (the one with eq:budget2) and its proof",
         says="f_tot = f_E * f_brdp = f_E * f_N * f_R, so σ² = σ_y² + σ_E² may be put into the acceptance formula.",
-        derivation="f_R is the law of a privacy *loss*; the noise density f_brdp is f_N times a weight, not a convolution "
-        "with f_R. And the formula assumes that the recycler judges E + N. It sees N alone: E is the difference "
-        "between sample and population, which nobody knows.",
+        derivation="f_R is the law of a privacy *loss*; the noise density f_brdp is f_N times a weight, not a "
+        "convolution with f_R. And the formula assumes that the recycler judges E + N. It sees N alone: E is the "
+        "difference between sample and population, which nobody knows.",
         replacement="P(|E+N| ≤ θ) = [(1-q) P(|E+K| ≤ θ) + q P(|E+K| ≤ θ, |K| ≤ θ)]/Z for a kernel K: a convolution, "
         "one integral.",
         evidence=subsampled.added_variances,
@@ -258,8 +260,9 @@ ERRATA: tuple[Erratum, ...] = (
         title="Smaller slips",
         where="various",
         says="See the list.",
-        derivation="(a) Theorem 4 has no proof: the appendix headed 'Proof of Theorem 4' proves Theorem 3, and Section VI "
-        "omits the proof. Its text says a small ε is amplified to a *larger* ε'; in the theorem ε' is the smaller. "
+        derivation="(a) Theorem 4 has no proof: the appendix headed 'Proof of Theorem 4' proves Theorem 3, and "
+        "Section VI omits the proof. Its text says a small ε is amplified to a *larger* ε'; in the theorem ε' is the "
+        "smaller. "
         "(b) 'Proposition 7' in Algorithm 4 and Appendix F is the sixth proposition. (c) The caption of Figure 5 "
         "says Algorithms 3 and 2 where the text has 2 and 1. (d) Algorithm 1 compares with δ_target, which is no "
         "input (δ is meant); Algorithm 3 uses θ without taking it. (e) Algorithm 4's line 7 calibrates to (ε', δ) "

@@ -25,7 +25,7 @@ from brdp.paper.formulas.composition import (
 from brdp.paper.formulas.kernel import GaussianKernel, gaussian_profile
 from brdp.paper.formulas.leakage import recycling_loss, recycling_weight
 from brdp.paper.truth import curve_of, exact_plan
-from brdp.privacy import compose
+from brdp.privacy.compose import compose
 
 _DELTA = 1e-5
 
@@ -87,7 +87,9 @@ def lost_term() -> tuple[Evidence, ...]:
         )
         setting = f"Gaussian σ = 6, Δ = 1, θ = .5, q = .8, T = {count}"
         out.append(
-            Evidence(setting, f"δ at ε = {1.5 * count:g} (from k = 1; from k = 0)", without, with_all)
+            Evidence(
+                setting, f"δ at ε = {1.5 * count:g} (from k = 1; from k = 0)", without, with_all
+            )
         )
     return tuple(out)
 
@@ -107,10 +109,12 @@ def theorem_3_frequency() -> tuple[Frequency, ...]:
         low, _ = compose({curve: 100}).epsilon_bounds(delta=_DELTA)
         fails += stated < low
         total += 1
-    grid = (
-        "Gaussian kernel, Δ = 1, T = 100, δ = 1e-5; σ in 3, 6, 12; θ in .5, 1, 3; q in .2, .5, .8, .95"
+    grid = "Gaussian kernel, Δ = 1, T = 100, δ = 1e-5; σ in 3, 6, 12; θ in .5, 1, 3; q in .2, .5, .8, .95"
+    return (
+        Frequency(
+            "Theorem 3 bounds the total ε from above", grid, fails, total, "Theorem 3, Gaussian"
+        ),
     )
-    return (Frequency("Theorem 3 bounds the total ε from above", grid, fails, total, "Theorem 3, Gaussian"),)
 
 
 # --- Remark 4 -------------------------------------------------------------------------------
@@ -170,7 +174,9 @@ def table_1_plain() -> tuple[Evidence, ...]:
         for delta, stated in zip((1e-5, 1e-10), printed["Laplace"], strict=True):
             found = float(epsilon_of(profile, delta=np.array([delta]))[0])
             setting = f"Laplace, T = 1000, Renyi, {name} conversion"
-            out.append(Evidence(setting, f"ε at δ = {delta:g} (printed; recomputed)", stated, found))
+            out.append(
+                Evidence(setting, f"ε at δ = {delta:g} (printed; recomputed)", stated, found)
+            )
     profile = composed_gaussian(wider, count=1000)
     for delta, stated in zip((1e-5, 1e-10), printed["Gaussian"], strict=True):
         found = float(epsilon_of(profile, delta=np.array([delta]))[0])
@@ -211,7 +217,10 @@ def more_leakage_frequency() -> tuple[Frequency, ...]:
     grid = "Gaussian kernel, Δ = 1, δ = 1e-5; ε in .1, .5, 1, 2; θ in 1, 3; T in 10, 1000"
     return (
         Frequency(
-            "recycling (exact rate) leaks no more than its kernel at equal promises", grid, fails, total,
+            "recycling (exact rate) leaks no more than its kernel at equal promises",
+            grid,
+            fails,
+            total,
             "reduced leakage",
         ),
     )

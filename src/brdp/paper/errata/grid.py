@@ -19,6 +19,7 @@ from brdp.paper.formulas.budget import (
     Split,
     gaussian_for,
     laplace_for,
+    laplace_with_delta_for,
     objective_as_printed,
     optimal_split,
     split_at,
@@ -43,7 +44,9 @@ GRID = (
     "ε in .1, .5, 1, 2, 3, 5; δ in 1e-2, 1e-3, 1e-5, 1e-8; Δ in 1, 5, 22; θ in .5, 1, 3, 10; "
     "ε_y/ε in .2, .35, .5, .7, .9"
 )
-BUDGET_GRID = "ε in .1, .5, 1, 2, 3, 5; δ in 1e-2, 1e-3, 1e-5, 1e-8; Δ in 1, 5, 22; θ in .5, 1, 3, 10"
+BUDGET_GRID = (
+    "ε in .1, .5, 1, 2, 3, 5; δ in 1e-2, 1e-3, 1e-5, 1e-8; Δ in 1, 5, 22; θ in .5, 1, 3, 10"
+)
 
 KERNELS: tuple[tuple[str, KernelFor], ...] = (("Gaussian", gaussian_for), ("Laplace", laplace_for))
 
@@ -101,7 +104,9 @@ def algorithm_1_frequency() -> tuple[Frequency, ...]:
     for word, kernel_for in KERNELS:
         promised, exact = algorithm_1_deltas(kernel_for)
         claim = f"Algorithm 1's rate keeps (ε, δ), {word} kernel"
-        out.append(Frequency(claim, GRID, broken(promised, exact), exact.size, f"Algorithm 1, {word}"))
+        out.append(
+            Frequency(claim, GRID, broken(promised, exact), exact.size, f"Algorithm 1, {word}")
+        )
     return tuple(out)
 
 
@@ -111,7 +116,15 @@ def algorithm_1_wasted() -> tuple[Frequency, ...]:
     for word, kernel_for in KERNELS:
         promised, exact = algorithm_1_deltas(kernel_for)
         claim = f"Algorithm 1 spends at least 1 % of δ, {word} kernel"
-        out.append(Frequency(claim, GRID, int(np.sum(exact < 0.01 * promised)), exact.size, f"Algorithm 1 wastes 99 %, {word}"))
+        out.append(
+            Frequency(
+                claim,
+                GRID,
+                int(np.sum(exact < 0.01 * promised)),
+                exact.size,
+                f"Algorithm 1 wastes 99 %, {word}",
+            )
+        )
     return tuple(out)
 
 
@@ -132,13 +145,17 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
     at = settings()
     out = []
     for word, kernel in (
-        ("Gaussian", calibrated_gaussian(epsilon=at.epsilon * at.share, delta=at.delta, sensitivity=at.sensitivity)),
-        ("Laplace", calibrated_laplace_with_delta(epsilon=at.epsilon * at.share, delta=at.delta, sensitivity=at.sensitivity)),
-    ):  # fmt: skip
+        ("Gaussian", gaussian_for(at.epsilon * at.share, at.delta, at.sensitivity)),
+        ("Laplace", laplace_with_delta_for(at.epsilon * at.share, at.delta, at.sensitivity)),
+    ):
         rate = baseline_rate(epsilon=at.epsilon, kernel_epsilon=at.epsilon * at.share)
-        exact = _deltas(Split(at.epsilon * at.share, kernel, rate, -at.within, at.within), at.epsilon)
+        exact = _deltas(
+            Split(at.epsilon * at.share, kernel, rate, -at.within, at.within), at.epsilon
+        )
         claim = f"Theorem 2, {word} kernel, symmetric bounds"
-        out.append(Frequency(claim, GRID, broken(at.delta, exact), exact.size, f"Theorem 2, {word}"))
+        out.append(
+            Frequency(claim, GRID, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
+        )
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())
     return tuple(out)
@@ -146,14 +163,22 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
 
 def _theorem_2_narrow() -> Frequency:
     fails = total = 0
-    for e_y, delta, theta, rate in itertools.product(_T2_EPSILONS, _T2_DELTAS, _T2_BOUNDS, _T2_RATES):
+    for e_y, delta, theta, rate in itertools.product(
+        _T2_EPSILONS, _T2_DELTAS, _T2_BOUNDS, _T2_RATES
+    ):
         kernel = calibrated_laplace_with_delta(epsilon=e_y, delta=delta, sensitivity=1.0)
         curve = curve_of(kernel, lower=-theta, upper=theta, rate=rate)
         exact = float(curve.delta(epsilon=e_y - float(np.log1p(-rate))))
         fails += exact > delta * (1 + ROUNDING)
         total += 1
     grid = "Δ = 1; ε_y in .5, 1, 2; δ in .01, .05, .1, .2; θ in .02, .05, .1, .2, .5, 1; q in .5, .9, .99"
-    return Frequency("Theorem 2, Laplace kernel at (ε_y, δ), narrow bounds", grid, fails, total, "Theorem 2, Laplace, narrow")
+    return Frequency(
+        "Theorem 2, Laplace kernel at (ε_y, δ), narrow bounds",
+        grid,
+        fails,
+        total,
+        "Theorem 2, Laplace, narrow",
+    )
 
 
 def _theorem_2_lopsided() -> Frequency:
@@ -170,7 +195,13 @@ def _theorem_2_lopsided() -> Frequency:
         "Δ = 1; ε_y in 5, 10, 20; δ in 1e-2, 1e-3, 1e-5; bounds [-2, 0], [-2, .2], [-1, 0], "
         "[-1, .5]; ε - ε_y in 1, 2, 4"
     )
-    return Frequency("Theorem 2, Gaussian kernel, bounds that are not symmetric", grid, fails, total, "Theorem 2, Gaussian, lopsided")
+    return Frequency(
+        "Theorem 2, Gaussian kernel, bounds that are not symmetric",
+        grid,
+        fails,
+        total,
+        "Theorem 2, Gaussian, lopsided",
+    )
 
 
 # --- eq. (eq:W) for bounds that are not symmetric -------------------------------------------
@@ -178,11 +209,12 @@ def _theorem_2_lopsided() -> Frequency:
 _W_EPSILONS = (0.5, 1.0, 2.0, 3.0)
 _W_DELTAS = (1e-3, 1e-5)
 _W_SENSITIVITIES = (1.0, 5.0)
-_W_BOUNDS = ((-3.0, 0.5), (-3.0, 0.0), (-10.0, 1.0), (-1.0, 3.0), (-0.5, 3.0), (0.0, 3.0), (0.0, 10.0), (-1.0, 10.0))  # fmt: skip
+_W_LEFT = ((-3.0, 0.5), (-3.0, 0.0), (-10.0, 0.0), (-10.0, 1.0))
+_W_BOUNDS = (*_W_LEFT, *((-high, -low) for low, high in _W_LEFT))
 _W_SHARES = (0.2, 0.5, 0.7, 0.9)
 _W_GRID = (
-    "ε in .5, 1, 2, 3; δ in 1e-3, 1e-5; Δ in 1, 5; bounds [-3, .5], [-3, 0], [-10, 1] and their "
-    "like to the right; ε_y/ε in .2, .5, .7, .9"
+    "ε in .5, 1, 2, 3; δ in 1e-3, 1e-5; Δ in 1, 5; bounds [-3, .5], [-3, 0], [-10, 0], [-10, 1] and "
+    "their mirror images; ε_y/ε in .2, .5, .7, .9"
 )
 
 
@@ -232,8 +264,14 @@ def objective_frequency() -> tuple[Frequency, ...]:
         )  # fmt: skip
         plain = kernel_for(e, d, s).acceptance(-t, t)
         gains = np.sum(found.acceptance > 1.001 * plain)
-        claim = f"the printed objective leads to 0.1 % more acceptance than no recycling, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(e.size - gains), e.size, f"eq:budget finds no gain, {word}"))
+        claim = (
+            f"the printed objective leads to 0.1 % more acceptance than no recycling, {word} kernel"
+        )
+        out.append(
+            Frequency(
+                claim, BUDGET_GRID, int(e.size - gains), e.size, f"eq:budget finds no gain, {word}"
+            )
+        )
     return tuple(out)
 
 
@@ -251,10 +289,28 @@ def no_privacy_frequency() -> tuple[Frequency, ...]:
             epsilon=e, delta=d, sensitivity=s, lower=-t, upper=t, kernel_for=kernel_for
         )
         claim = f"the best split by Algorithm 2's own objective has q below 1 - 1e-9, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(best > NEARLY_ONE)), e.size, f"best split has no privacy, {word}"))
+        out.append(
+            Frequency(
+                claim,
+                BUDGET_GRID,
+                int(np.sum(best > NEARLY_ONE)),
+                e.size,
+                f"best split has no privacy, {word}",
+            )
+        )
         claim = f"the split Algorithm 2's search returns has q below 1 - 1e-9, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(np.sum(ends.rate > NEARLY_ONE)), e.size, f"returned split has none, {word}"))
+        out.append(
+            Frequency(
+                claim,
+                BUDGET_GRID,
+                int(np.sum(ends.rate > NEARLY_ONE)),
+                e.size,
+                f"returned split has none, {word}",
+            )
+        )
         short = np.sum(ends.acceptance < 0.99 * np.max(scan.acceptance, axis=0))
         claim = f"the ternary search comes within 1 % of its own objective's best, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(short), e.size, f"search misses its best, {word}"))
+        out.append(
+            Frequency(claim, BUDGET_GRID, int(short), e.size, f"search misses its best, {word}")
+        )
     return tuple(out)

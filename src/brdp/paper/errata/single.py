@@ -13,8 +13,11 @@ from brdp.paper.errata.erratum import Evidence
 from brdp.paper.errata.grid import NEARLY_ONE
 from brdp.paper.formulas.budget import (
     KernelFor,
+    Objective,
+    Split,
     gaussian_for,
     laplace_for,
+    objective,
     objective_as_printed,
     optimal_split,
     split_at,
@@ -77,15 +80,20 @@ def impossible_loss() -> tuple[Evidence, ...]:
 
 def wrong_objective() -> tuple[Evidence, ...]:
     """What minimising the printed objective returns, beside the corrected one."""
-    budget = {"epsilon": 2.0, "delta": 1e-5, "sensitivity": 1.0, "lower": -1.0, "upper": 1.0}
-    printed = optimal_split(**budget, kernel_for=gaussian_for, minimise=objective_as_printed)
-    right = optimal_split(**budget, kernel_for=gaussian_for)
+
+    def split(epsilon: float, delta: float, minimise: Objective = objective) -> Split:
+        return optimal_split(
+            epsilon=epsilon, delta=delta, sensitivity=1.0, lower=-1.0, upper=1.0,
+            kernel_for=gaussian_for, minimise=minimise,
+        )  # fmt: skip
+
+    printed, right = split(2.0, 1e-5, objective_as_printed), split(2.0, 1e-5)
     setting = "Gaussian, ε = 2, δ = 1e-5, Δ = θ = 1"
-    claim = optimal_split(
-        epsilon=4.5, delta=1e-6, sensitivity=1.0, lower=-1.0, upper=1.0, kernel_for=gaussian_for
-    )
+    claim = split(4.5, 1e-6)
     return (
-        Evidence(setting, "q (printed objective; corrected)", float(printed.rate), float(right.rate)),
+        Evidence(
+            setting, "q (printed objective; corrected)", float(printed.rate), float(right.rate)
+        ),
         Evidence(
             setting,
             "acceptance (printed objective; corrected)",

@@ -85,7 +85,15 @@ def added_variances_frequency() -> tuple[Frequency, ...]:
     stated = p / (1.0 - (1.0 - p) * split.rate)
     fails = int(np.sum(stated > 1.01 * acceptance_of_the_sum(split, spread)))
     grid = "Gaussian, Δ = θ = 1, δ = 1e-5; ε in .5, 1, 2, 3; ε_y/ε in .2, .4, .6, .8; σ_E in .1, .5, 1, 2, 5"
-    return (Frequency("Proposition 7's acceptance is at most 1 % above the truth", grid, fails, p.size, "Proposition 7"),)
+    return (
+        Frequency(
+            "Proposition 7's acceptance is at most 1 % above the truth",
+            grid,
+            fails,
+            p.size,
+            "Proposition 7",
+        ),
+    )
 
 
 def wrong_variances() -> tuple[Evidence, ...]:
@@ -94,7 +102,9 @@ def wrong_variances() -> tuple[Evidence, ...]:
     total = deviation**2 * n * (1 - p) / p
     average = deviation**2 / n * (1 - p) / p
     derived = sum_variance_as_derived(population=n, sampling_rate=p, deviation=deviation)
-    derived_average = average_variance_as_derived(population=n, sampling_rate=p, deviation=deviation)
+    derived_average = average_variance_as_derived(
+        population=n, sampling_rate=p, deviation=deviation
+    )
     poisson = poisson_sum_variance(population=n, sampling_rate=p, deviation=deviation, mean=mean)
     setting = "N = 1000, p = .3, σ_x = 1"
     return (
@@ -122,7 +132,9 @@ def sampling_frequency() -> tuple[Frequency, ...]:
                 fails += float(low) > delta
                 total += 1
     grid = "count, Δ = 1, θ = 3, N = 1000, p_c = .1; ε in .1, .5, 1; δ in 1e-3, 1e-5; p in .9, .5, .3, .1"
-    return (Frequency("the sampled mechanism keeps (ε, δ)", grid, fails, total, "sampled mechanisms"),)
+    return (
+        Frequency("the sampled mechanism keeps (ε, δ)", grid, fails, total, "sampled mechanisms"),
+    )
 
 
 # --- Algorithm 4 ----------------------------------------------------------------------------

@@ -129,7 +129,10 @@ class AcceptancePanel(Panel):
                 some = pick(rows, sensitivity=sensitivity, series=series)
                 look = {"color": colour, "linestyle": dash}
                 top.plot(
-                    column(some, "epsilon"), column(some, "acceptance"), label=_LABELS[series], **look
+                    column(some, "epsilon"),
+                    column(some, "acceptance"),
+                    label=_LABELS[series],
+                    **look,
                 )
                 if series in ("paper", "exact"):
                     x = column(some, "epsilon")

@@ -6,14 +6,13 @@ on the right the acceptance against epsilon; each as printed, with its true cost
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from brdp.paper.figures import style
+from brdp.paper.figures.asks import Ask, AskAverage, AskCount, AskSum, Source
 from brdp.paper.figures.mechanisms import (
     LEAST_SAMPLE,
     Budget,
@@ -24,9 +23,7 @@ from brdp.paper.figures.mechanisms import (
     sampling_rates,
 )
 from brdp.paper.figures.panel import Panel, Report, Row, Rows, column, pick
-from brdp.paper.figures.people import People, read_adult, read_gowalla
 from brdp.paper.formulas.kernel import Floats
-from brdp.paper.formulas.subsampling import AverageQuery, CountQuery, Query, SumQuery
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,150 +39,6 @@ _LOOKS = {
 }
 _QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 _MARKS = ("low", "first", "median", "third", "high")
-
-
-class Ask(ABC):
-    """One of the three queries: what each person adds to the total that is released."""
-
-    @abstractmethod
-    def amounts(self, values: Floats, sensitivity: float) -> Floats:
-        """What each person adds; one person moves the total by at most `sensitivity`."""
-
-    @abstractmethod
-    def sampling(self, amounts: Floats) -> Query:
-        """Proposition 6's query with its spread estimated from the amounts."""
-
-    @property
-    @abstractmethod
-    def word(self) -> str:
-        """sum, average or count."""
-
-
-@final
-@dataclass(frozen=True)
-class AskSum(Ask):
-    """The sum of values clipped to [0, sensitivity]."""
-
-    @property
-    def word(self) -> str:
-        return "sum"
-
-    def amounts(self, values: Floats, sensitivity: float) -> Floats:
-        return np.clip(values, 0.0, sensitivity)
-
-    def sampling(self, amounts: Floats) -> Query:
-        return SumQuery(float(np.std(amounts)))
-
-
-@final
-@dataclass(frozen=True)
-class AskAverage(Ask):
-    """The average of values clipped to [0, sensitivity * n]: each person adds value / n."""
-
-    @property
-    def word(self) -> str:
-        return "average"
-
-    def amounts(self, values: Floats, sensitivity: float) -> Floats:
-        return np.asarray(np.clip(values, 0.0, sensitivity * values.size) / values.size)
-
-    def sampling(self, amounts: Floats) -> Query:
-        return AverageQuery(float(np.std(amounts) * amounts.size))
-
-
-@final
-@dataclass(frozen=True)
-class AskCount(Ask):
-    """How many people are above a threshold."""
-
-    above: float
-
-    @property
-    def word(self) -> str:
-        return "count"
-
-    def amounts(self, values: Floats, sensitivity: float) -> Floats:
-        return np.where(values > self.above, sensitivity, 0.0)
-
-    def sampling(self, amounts: Floats) -> Query:
-        return CountQuery(float(np.mean(amounts > 0)))
-
-
-class Source(ABC):
-    """Where people come from."""
-
-    @abstractmethod
-    def people(self) -> People:
-        """Read them."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """adult or gowalla."""
-
-    @property
-    @abstractmethod
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    @abstractmethod
-    def choices(self) -> tuple[str, ...]:
-        """How the paper's words were read."""
-
-
-@final
-@dataclass(frozen=True)
-class Adult(Source):
-    """UCI Adult; "growth income" is read as capital gain."""
-
-    file: Path
-
-    @property
-    def name(self) -> str:
-        return "adult"
-
-    @property
-    def path(self) -> Path:
-        return self.file
-
-    def people(self) -> People:
-        return read_adult(self.file)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        return (
-            "The paper aggregates 'growth income', which Adult does not have: capital-gain is taken, in "
-            "thousand dollars. Data: UCI Adult (Becker and Kohavi 1996), CC BY 4.0.",
-            "Counted are people with a capital gain above 0, a share of about 0.08 (the paper's p_c is 0.1).",
-        )
-
-
-@final
-@dataclass(frozen=True)
-class Gowalla(Source):
-    """Gowalla check-ins; a person's duration is from the first check-in to the last."""
-
-    file: Path
-
-    @property
-    def name(self) -> str:
-        return "gowalla"
-
-    @property
-    def path(self) -> Path:
-        return self.file
-
-    def people(self) -> People:
-        return read_gowalla(self.file)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        return (
-            "The paper's 'total check-in duration' is read as the months between a user's first and last "
-            "check-in (the data have no check-out).",
-            "Counted are users whose duration is above 6 months.",
-        )
 
 
 @final
@@ -266,7 +119,9 @@ class AnswersPanel(Panel):
         report: Report,
     ) -> Rows:
         amounts = [self.ask.amounts(values, budgets[0].sensitivity) for values in subsets]
-        query = self.ask.sampling(np.concatenate(amounts) if self.ask.word != "average" else amounts[0])
+        query = self.ask.sampling(
+            np.concatenate(amounts) if self.ask.word != "average" else amounts[0]
+        )
         rates = sampling_rates(budgets, query=query, population=subsets[0].size)
         rows: Rows = []
         for budget, p in zip(budgets, rates, strict=True):
@@ -350,7 +205,9 @@ class AnswersPanel(Panel):
             x = i + 0.078 * (np.arange(len(some)) - 0.5 * (len(some) - 1))
             mark = {name: np.array(column(some, name)) for name in _MARKS}
             axes.vlines(x, mark["low"], mark["high"], color=colour, linewidth=0.5)
-            axes.bar(x, mark["third"] - mark["first"], 0.055, mark["first"], color=colour, linewidth=0)
+            axes.bar(
+                x, mark["third"] - mark["first"], 0.055, mark["first"], color=colour, linewidth=0
+            )
             axes.plot(x, mark["median"], "_", color="white", markersize=2.2, markeredgewidth=0.7)
             (total,) = pick(rows, part="left", version=version, mechanism=mechanism, subset="all")
             axes.annotate(
@@ -400,7 +257,12 @@ class AnswersPanel(Panel):
             axes.plot([i], [ratio], marker=marker, color=colour, markersize=5)
             words = f"{ratio:,.0f}×" if ratio >= 100 else f"{ratio:.3g}×"
             axes.annotate(
-                words, (i, ratio), xytext=(0, 5), textcoords="offset points", ha="center", fontsize=7
+                words,
+                (i, ratio),
+                xytext=(0, 5),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
             )
         style.promise_line(axes, 1.0)
         axes.set_yscale("log")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from brdp.paper.figures.acceptance import AcceptancePanel
-from brdp.paper.figures.answers import Adult, Gowalla, panels_for
+from brdp.paper.figures.answers import panels_for
+from brdp.paper.figures.asks import Adult, Gowalla
 from brdp.paper.figures.composition import CompositionPanel
 from brdp.paper.figures.errata import ErrataPanel
 from brdp.paper.figures.noise import NoisePanel

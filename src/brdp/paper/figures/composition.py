@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from brdp.paper.accountants import (
-    Conversion,
     ClassicConversion,
+    Conversion,
     calibrated_gaussian,
     calibrated_laplace,
     composed_profile,
@@ -22,7 +22,7 @@ from brdp.paper.formulas.composition import composed_profile as theorem_3
 from brdp.paper.formulas.kernel import PaperKernel
 from brdp.paper.formulas.leakage import recycling_loss, recycling_weight
 from brdp.paper.truth import exact_plan, split_curve
-from brdp.privacy import compose
+from brdp.privacy.compose import compose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -74,14 +74,16 @@ class CompositionPanel(Panel):
         return (
             "The figure gives neither δ nor T: δ = 1e-5 and T from 1 to 1,000 are taken. The kernel's "
             "own leakage in Theorem 3 is the closed form for the Gaussian (analytic Fourier accounting "
-            "gives the same) and Renyi accounting with the classic conversion, as in the work it cites, for the Laplace.",
+            "gives the same) and Renyi accounting with the classic conversion for the Laplace, as in the work "
+            "the paper cites.",
             "The caption says Algorithms 3 and 2 give ε_y and q; the text says 2 and 1, which is meant.",
         )
 
     def compute(self, report: Report) -> Rows:
         rows: Rows = []
-        budget = {"epsilon": self.epsilon, "delta": self.delta, "sensitivity": self.sensitivity}
-        plain_gaussian = calibrated_gaussian(**budget)
+        plain_gaussian = calibrated_gaussian(
+            epsilon=self.epsilon, delta=self.delta, sensitivity=self.sensitivity
+        )
         plain_laplace = calibrated_laplace(epsilon=self.epsilon, sensitivity=self.sensitivity)
         cases: tuple[tuple[str, KernelFor, PaperKernel], ...] = (
             ("gaussian", gaussian_for, plain_gaussian),
@@ -89,9 +91,20 @@ class CompositionPanel(Panel):
         )
         for word, kernel_for, plain in cases:
             split = optimal_split(
-                lower=-self.within, upper=self.within, kernel_for=kernel_for, **budget
+                epsilon=self.epsilon,
+                delta=self.delta,
+                sensitivity=self.sensitivity,
+                lower=-self.within,
+                upper=self.within,
+                kernel_for=kernel_for,
             )
-            chosen = exact_plan(within=self.within, kernel=word, **budget).noise
+            chosen = exact_plan(
+                sensitivity=self.sensitivity,
+                within=self.within,
+                epsilon=self.epsilon,
+                delta=self.delta,
+                kernel=word,
+            ).noise
             curves = {
                 "plain": plain.noise().privacy(sensitivity=self.sensitivity),
                 "true": split_curve(split),
@@ -126,7 +139,9 @@ class CompositionPanel(Panel):
             one.set_yscale("log")
             one.set_xlabel("number of releases T")
             one.set_ylabel("total ε at δ = 1e-5")
-            style.letter(one, f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}")
+            style.letter(
+                one, f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}"
+            )
         axes[0, 0].legend(loc="upper left")
         return figure
 

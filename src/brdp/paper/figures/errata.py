@@ -81,7 +81,9 @@ class ErrataPanel(Panel):
         for word, (colour, dash) in _LOOKS.items():
             some = pick(rows, part="ratio", kernel=word)
             ratio = [max(value, _SHOWN_FROM / 10) for value in column(some, "ratio")]
-            left.plot(ratio, column(some, "share"), color=colour, linestyle=dash, label=f"{word} kernel")
+            left.plot(
+                ratio, column(some, "share"), color=colour, linestyle=dash, label=f"{word} kernel"
+            )
         left.axvline(1.0, color=style.PROMISE, linewidth=0.9, linestyle=(0, (1, 1.5)))
         left.annotate(
             "promise broken", (1.0, 0.03), xytext=(3, 0), textcoords="offset points", fontsize=7,
@@ -160,7 +162,13 @@ def _section(erratum: Erratum, rows: Rows) -> str:
 def _cells(row: Row) -> list[str]:
     stated, true = float(row["stated"]), float(row["true"])
     ratio = true / stated if stated else math.inf
-    return [str(row["setting"]), str(row["quantity"]), _short(stated), _short(true), _short(ratio, 3)]
+    return [
+        str(row["setting"]),
+        str(row["quantity"]),
+        _short(stated),
+        _short(true),
+        _short(ratio, 3),
+    ]
 
 
 def _short(value: float, digits: int = 5) -> str:

@@ -53,15 +53,26 @@ class NoisePanel(Panel):
         return ("The caption gives no sensitivity: 1 is taken.",)
 
     def _noises(self) -> dict[str, Noise]:
-        budget = {"epsilon": self.epsilon, "delta": self.delta, "sensitivity": self.sensitivity}
         split = optimal_split(
-            lower=-self.within, upper=self.within, kernel_for=gaussian_for, **budget
+            epsilon=self.epsilon,
+            delta=self.delta,
+            sensitivity=self.sensitivity,
+            lower=-self.within,
+            upper=self.within,
+            kernel_for=gaussian_for,
+        )
+        chosen = exact_plan(
+            sensitivity=self.sensitivity,
+            within=self.within,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            kernel="gaussian",
         )
         plain = gaussian_for(*(np.asarray(x) for x in (self.epsilon, self.delta, self.sensitivity)))
         return {
             "Gaussian DP": plain.noise(),
             "paper": split_noise(split),
-            "exact": exact_plan(within=self.within, kernel="gaussian", **budget).noise,
+            "exact": chosen.noise,
         }
 
     def compute(self, report: Report) -> Rows:
@@ -105,7 +116,13 @@ class NoisePanel(Panel):
             label = f"{series}: {float(cost['acceptance']):.3f} within ±θ"
             if series != "Gaussian DP":
                 label += f", true δ = {float(cost['true_delta']):.1e}"
-            top.plot(column(density, "x"), column(density, "y"), color=colour, linestyle=dash, label=label)
+            top.plot(
+                column(density, "x"),
+                column(density, "y"),
+                color=colour,
+                linestyle=dash,
+                label=label,
+            )
             drawn = pick(rows, part="draws", series=series)
             edges = [*column(drawn, "x"), self.reach]
             bottom.stairs(column(drawn, "y"), edges, color=colour, linestyle=dash, linewidth=1.1)

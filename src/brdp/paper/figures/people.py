@@ -126,7 +126,7 @@ def _text(path: Path) -> Iterator[IO[str]]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         stream = gzip.GzipFile(fileobj=raw) if packed else raw
-        yield io.TextIOWrapper(stream, encoding="utf-8", newline="")  # type: ignore[type-var]
+        yield io.TextIOWrapper(stream, encoding="utf-8", newline="")
 
 
 def _described(path: Path, count: int, what: str) -> str:

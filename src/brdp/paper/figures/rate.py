@@ -75,7 +75,9 @@ class RatePanel(Panel):
                 )
                 rates = {"baseline": baseline[i], "paper": split.rate[i], "exact": exact}
                 for series, rate in rates.items():
-                    curve = curve_of(kernel, lower=-self.within, upper=self.within, rate=float(rate))
+                    curve = curve_of(
+                        kernel, lower=-self.within, upper=self.within, rate=float(rate)
+                    )
                     rows.append(
                         {
                             "delta": delta,

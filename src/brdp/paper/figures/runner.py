@@ -44,18 +44,31 @@ def run_panels(panels: Iterable[Panel], *, out: Path, report: Report) -> Iterato
     """Compute, draw and record each panel; yield it as soon as it stands."""
     program = program_digest()
     for panel in panels:
-        folder = out / "panels" / panel.name
-        key = digest([panel.name, json.dumps(panel.settings, sort_keys=True), program])
-        done = _finished(panel, folder, key)
+        done = _finished(panel, out, program)
         if done is None:
             report(f"{panel.name}: computing")
-            done = _make(panel, folder, key, report)
+            done = _make(panel, out, program, report)
         else:
             report(f"{panel.name}: already there")
         yield done
 
 
-def _finished(panel: Panel, folder: Path, key: str) -> Finished | None:
+def already_there(panels: Iterable[Panel], *, out: Path) -> list[Finished]:
+    """Those of the panels that an earlier run has finished."""
+    program = program_digest()
+    return [done for panel in panels if (done := _finished(panel, out, program)) is not None]
+
+
+def _folder(panel: Panel, out: Path) -> Path:
+    return out / "panels" / panel.name
+
+
+def _key(panel: Panel, program: str) -> str:
+    return digest([panel.name, json.dumps(panel.settings, sort_keys=True), program])
+
+
+def _finished(panel: Panel, out: Path, program: str) -> Finished | None:
+    folder, key = _folder(panel, out), _key(panel, program)
     with suppress(OSError, ValueError, KeyError, TypeError):
         record = json.loads((folder / "done.json").read_text())
         files: dict[str, str] = record["files"]
@@ -66,7 +79,8 @@ def _finished(panel: Panel, folder: Path, key: str) -> Finished | None:
     return None
 
 
-def _make(panel: Panel, folder: Path, key: str, report: Report) -> Finished:
+def _make(panel: Panel, out: Path, program: str, report: Report) -> Finished:
+    folder, key = _folder(panel, out), _key(panel, program)
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(FileNotFoundError):
         (folder / "done.json").unlink()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from brdp.privacy import subsample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 _COLOURS = {"sum": style.SECOND, "average": style.BEST, "count": style.EXACT}
 _MARKERS = {"sum": "s", "average": "^", "count": "o"}
@@ -126,7 +126,11 @@ class SamplingPanel(Panel):
             second.plot(x, column(some, "paper_acceptance"), **look)
             second.plot(x, column(some, "true_acceptance"), linestyle=(0, (1, 1)), **look)
             second.plot(
-                x, column(some, "exact_acceptance"), color=colour, linestyle=(0, (5, 1.5)), linewidth=1
+                x,
+                column(some, "exact_acceptance"),
+                color=colour,
+                linestyle=(0, (5, 1.5)),
+                linewidth=1,
             )
             third.plot(x, column(some, "true_epsilon"), **look)
         first.plot(
@@ -168,11 +172,10 @@ class SamplingPanel(Panel):
         ]
         for word, _, _ in self.budgets:
             some = pick(rows, query=word)
-            largest: Callable[[str], float] = lambda key, s=some: max(column(s, key))  # noqa: E731
+            rates, costs = column(some, "sampling_rate"), column(some, "true_epsilon")
             said.append(
-                f"{word.capitalize()}: p from {min(column(some, 'sampling_rate')):.3f} to "
-                f"{largest('sampling_rate'):.3f}; true ε up to {largest('true_epsilon'):.3g} for a "
-                f"promised {self.epsilon:g}."
+                f"{word.capitalize()}: p from {min(rates):.3f} to {max(rates):.3f}; true ε up to "
+                f"{max(costs):.3g} for a promised {self.epsilon:g}."
             )
         said.append(
             "At equal promises p = 1 is best for the accuracy of one release: sampling buys speed."
@@ -180,7 +183,7 @@ class SamplingPanel(Panel):
         return tuple(said)
 
 
-def _line(dash: object, label: str) -> object:
+def _line(dash: Any, label: str) -> Line2D:
     from matplotlib.lines import Line2D
 
-    return Line2D([], [], color=style.PROMISE, linestyle=dash, label=label)  # type: ignore[arg-type]
+    return Line2D([], [], color=style.PROMISE, linestyle=dash, label=label)

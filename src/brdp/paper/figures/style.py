@@ -78,7 +78,9 @@ def letter(axes: Axes, text: str) -> None:
 
 def promise_line(axes: Axes, value: float, label: str | None = None) -> None:
     """A thin grey line at what was promised."""
-    axes.axhline(value, color=PROMISE, linewidth=0.9, linestyle=(0, (1, 1.5)), label=label, zorder=1)
+    axes.axhline(
+        value, color=PROMISE, linewidth=0.9, linestyle=(0, (1, 1.5)), label=label, zorder=1
+    )
 
 
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:

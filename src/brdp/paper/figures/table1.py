@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 
 from brdp.paper import transcription
-from brdp.paper.accountants import ClassicConversion, composed_profile, epsilon_of
+from brdp.paper.accountants import ClassicConversion, Profile, composed_profile, epsilon_of
 from brdp.paper.figures import style
 from brdp.paper.figures.composition import theorem_3_epsilon
 from brdp.paper.figures.mechanisms import Budget
@@ -27,7 +28,8 @@ from brdp.paper.formulas.budget import (
 )
 from brdp.paper.formulas.subsampling import amplified, before_amplification
 from brdp.paper.truth import exact_plan, split_curve, split_noise
-from brdp.privacy import Curve, compose, subsample
+from brdp.privacy import Curve, subsample
+from brdp.privacy.compose import compose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -113,7 +115,9 @@ class TablePanel(Panel):
         )
         return Budget(float(e), float(d), self.sensitivity, self.within)
 
-    def _split(self, sampled: bool, kernel_for: KernelFor, minimise: Objective = objective) -> Split:
+    def _split(
+        self, sampled: bool, kernel_for: KernelFor, minimise: Objective = objective
+    ) -> Split:
         budget = self._budget(sampled)
         return optimal_split(
             epsilon=budget.epsilon,
@@ -174,18 +178,14 @@ class TablePanel(Panel):
         return rows
 
     def _plain(self, name: str, kernel_for: KernelFor) -> Rows:
-        kernel = kernel_for(
-            *(np.asarray(x) for x in (self.epsilon, self.delta, self.sensitivity))
-        )
+        kernel = kernel_for(*(np.asarray(x) for x in (self.epsilon, self.delta, self.sensitivity)))
         curve = kernel.noise().privacy(sensitivity=self.sensitivity)
         profile = composed_profile(kernel, count=self.count, conversion=ClassicConversion())
         rows: Rows = []
         for delta in self.totals:
-            stated, took = _timed(lambda d=delta: float(epsilon_of(profile, delta=np.array([d]))[0]))
+            stated, took = _timed(partial(_first_epsilon, profile, delta))
             rows.append(_row(name, delta, "recomputed", stated, took))
-            exact, took = _timed(
-                lambda d=delta: float(compose({curve: self.count}).epsilon(delta=d))
-            )
+            exact, took = _timed(partial(self._total, curve, delta))
             rows += [_row(name, delta, version, exact, took) for version in ("true", "exact")]
         return rows
 
@@ -193,7 +193,7 @@ class TablePanel(Panel):
         split = self._split(sampled, kernel_for)
         rows: Rows = []
         for delta in self.totals:
-            stated, took = _timed(lambda d=delta: self._as_described(split, d, sampled))
+            stated, took = _timed(partial(self._as_described, split, delta, sampled))
             rows.append(_row(name, delta, "recomputed", stated, took))
         if not sampled and word == "gaussian":
             literal = self._split(sampled, kernel_for, objective_as_printed)
@@ -214,6 +214,9 @@ class TablePanel(Panel):
             for delta, value in zip(self.totals, self._totals(curve), strict=True):
                 rows.append(_row(name, delta, version, value, took))
         return rows
+
+    def _total(self, curve: Curve, delta: float) -> float:
+        return float(compose({curve: self.count}).epsilon(delta=delta))
 
     def _totals(self, curve: Curve) -> tuple[float, ...]:
         total = compose({curve: self.count})
@@ -307,6 +310,10 @@ class TablePanel(Panel):
                     ]
                 )
         return header, cells
+
+
+def _first_epsilon(profile: Profile, delta: float) -> float:
+    return float(epsilon_of(profile, delta=np.array([delta]))[0])
 
 
 def _row(name: str, delta: float, version: str, epsilon: float, seconds: float) -> Row:

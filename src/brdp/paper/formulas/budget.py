@@ -71,7 +71,8 @@ class Split:
     def at(self, index: int) -> Split:
         """One setting of a grid of splits."""
         e_y, q, low, high = (
-            np.asarray(x).flat[index] for x in (self.kernel_epsilon, self.rate, self.lower, self.upper)
+            np.asarray(np.asarray(x).flat[index])
+            for x in (self.kernel_epsilon, self.rate, self.lower, self.upper)
         )
         return Split(e_y, self.kernel.at(index), q, low, high)
 

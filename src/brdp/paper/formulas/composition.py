@@ -46,7 +46,9 @@ def advanced_composition(
     return float(count * epsilon * np.expm1(epsilon) + spread), count * delta + slack
 
 
-def added_losses(*, weight: float, loss: float, count: int, first: int = 0) -> tuple[Floats, Floats]:
+def added_losses(
+    *, weight: float, loss: float, count: int, first: int = 0
+) -> tuple[Floats, Floats]:
     """Proposition 5: the law of the added loss, as (losses, masses), for k from `first` to T.
 
     k counts the releases without an added loss: mass C(T,k) (1-W)^k W^(T-k) at (T-k) L. Masses

@@ -53,9 +53,7 @@ class PaperKernel(ABC):
         """Phi(upper) - Phi(lower), taken from the lighter tail."""
         low, high = np.asarray(lower, float), np.asarray(upper, float)
         right = low > 0
-        return np.where(
-            right, self.cdf(-low) - self.cdf(-high), self.cdf(high) - self.cdf(low)
-        )
+        return np.where(right, self.cdf(-low) - self.cdf(-high), self.cdf(high) - self.cdf(low))
 
     def acceptance(self, lower: ArrayLike, upper: ArrayLike) -> Floats:
         """p_theta of eq. (eq:pytheta): the kernel's own chance to fall within the bounds."""

@@ -20,11 +20,15 @@ from brdp.paper.formulas.budget import Objective, Split, gaussian_for, objective
 from brdp.paper.formulas.kernel import Floats, GaussianKernel
 
 
-def amplified(*, epsilon: ArrayLike, delta: ArrayLike, sampling_rate: ArrayLike) -> tuple[Floats, Floats]:
+def amplified(
+    *, epsilon: ArrayLike, delta: ArrayLike, sampling_rate: ArrayLike
+) -> tuple[Floats, Floats]:
     """Theorem 4: (log(1 + p (exp(epsilon) - 1)), p delta)."""
     e, p = np.asarray(epsilon, float), np.asarray(sampling_rate, float)
     # log(1 + p(exp(e)-1)) = e + log(p + (1-p) exp(-e)), which does not overflow
-    return np.asarray(e + np.log(p + (1.0 - p) * np.exp(-e))), np.asarray(p * np.asarray(delta, float))
+    return np.asarray(e + np.log(p + (1.0 - p) * np.exp(-e))), np.asarray(
+        p * np.asarray(delta, float)
+    )
 
 
 def before_amplification(
@@ -79,9 +83,7 @@ class CountQuery(Query):
         return np.asarray(np.sqrt(n * (1 - p) * self.share * (1 - self.share) / p))
 
 
-def sum_variance_as_derived(
-    *, population: float, sampling_rate: float, deviation: float
-) -> float:
+def sum_variance_as_derived(*, population: float, sampling_rate: float, deviation: float) -> float:
     """Appendix F's second line for the sum: (1-p) N V + (1-p)^2/p V. The last term lacks N."""
     p, v = sampling_rate, deviation**2
     return (1 - p) * population * v + (1 - p) ** 2 / p * v
@@ -171,7 +173,9 @@ def subsampled_split(
     plain = gaussian_for(*np.broadcast_arrays(e1, d1, np.asarray(sensitivity, float)))
     if not isinstance(plain, GaussianKernel):
         raise TypeError("expected a Gaussian kernel")
-    calibrated = epsilon_of(composed_gaussian(plain, count=1), delta=np.broadcast_to(delta, e1.shape))
+    calibrated = epsilon_of(
+        composed_gaussian(plain, count=1), delta=np.broadcast_to(delta, e1.shape)
+    )
     value = np.maximum(convolved_acceptance(split, spread), 1e-300)
     reached = 1.0 / objective(value, split.rate)
     return Subsampled(p, e1, d1, calibrated, split, spread, reached)

@@ -12,7 +12,7 @@ from brdp.noise import (
     Staircase,
 )
 from brdp.planning import Plan, plan
-from brdp.privacy import Curve
+from brdp.privacy import Curve, compose, parallel, subsample
 
 __version__ = "0.1.0"
 
@@ -28,5 +28,8 @@ __all__ = [
     "Recycled",
     "Recycler",
     "Staircase",
+    "compose",
+    "parallel",
     "plan",
+    "subsample",
 ]

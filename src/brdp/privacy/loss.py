@@ -1,0 +1,94 @@
+"""The privacy loss of one direction of one release, as composition needs it."""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from brdp.noise.base import Floats
+from brdp.privacy.atoms import AtomicLaw
+
+NOTHING = np.empty(0)
+
+
+class LossLaw(abc.ABC):
+    """The law of log(dP/dQ) under P: atoms, a part without atoms, and mass where Q has nothing.
+
+    The masses of an interval of losses under P and under Q are all that a certified composition needs:
+    the two numbers say where in the interval the loss lies on average.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abc.abstractmethod
+    def log_infinite(self) -> float:
+        """log of the mass of P where Q has none."""
+
+    @property
+    def mass_error(self) -> float:
+        """How far a mass may be off relatively, and a loss absolutely, by rounding (docs/theory)."""
+        return 2e-13
+
+    @property
+    @abc.abstractmethod
+    def atoms(self) -> tuple[Floats, Floats]:
+        """Losses that have mass of their own, and the logs of these masses under P."""
+
+    @abc.abstractmethod
+    def support(self, log_floor: float) -> tuple[float, float]:
+        """Where the part without atoms lies: outside, P and Q have less than exp(log_floor) each.
+
+        (inf, -inf) where there are only atoms.
+        """
+
+    @abc.abstractmethod
+    def cells(self, edges: Floats, widths: Floats) -> tuple[Floats, Floats]:
+        """Logs of the masses under P and Q of the part without atoms, between rising edges.
+
+        `widths` are the distances of the edges, which the caller knows with more digits than the
+        difference of two large numbers would have; the outermost edges may be infinite.
+        """
+
+    @abc.abstractmethod
+    def log_moments(self, orders: Floats) -> Floats:
+        """log E_P[exp(order * loss); loss finite], for real orders above 0."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class AtomicLoss(LossLaw):
+    """A loss with countably many values."""
+
+    law: AtomicLaw
+
+    @property
+    def log_infinite(self) -> float:
+        return self.law.log_infinite
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        return self.law.losses, self.law.log_masses
+
+    def support(self, log_floor: float) -> tuple[float, float]:
+        return np.inf, -np.inf
+
+    def cells(self, edges: Floats, widths: Floats) -> tuple[Floats, Floats]:
+        nothing = np.full(len(edges) - 1, -np.inf)
+        return nothing, nothing
+
+    def log_moments(self, orders: Floats) -> Floats:
+        return atom_log_moments(self.law.losses, self.law.log_masses, orders)
+
+
+def atom_log_moments(losses: Floats, log_masses: Floats, orders: Floats) -> Floats:
+    """log of the sum of exp(log_mass + order * loss), for each order."""
+    moments = np.empty(len(orders))
+    for i, order in enumerate(orders):
+        logs = log_masses + order * losses
+        top = logs.max(initial=-np.inf)
+        moments[i] = top + np.log(np.exp(logs - top).sum()) if top > -np.inf else -np.inf
+    return moments

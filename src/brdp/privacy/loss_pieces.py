@@ -1,0 +1,230 @@
+"""Losses of Gaussian and Laplace noise under a recycler: piece by piece, in closed form."""
+
+from __future__ import annotations
+
+import abc
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from brdp.noise.base import Floats
+from brdp.noise.gaussian import LOG_ROOT_TWO_PI, log_normal_mass
+from brdp.noise.laplace import log_laplace_mass
+from brdp.privacy import hinge
+from brdp.privacy.loss import NOTHING, LossLaw
+from brdp.privacy.pieces import Pieces
+
+# Gauss-Legendre nodes for cells narrow enough that exp(-x^2/2) barely bends within them: over
+# width * (1 + reach) <= 1/2 six nodes are right to 1e-18.
+_nodes, _weights = np.polynomial.legendre.leggauss(6)
+FEW_NODES = 0.5 * (_nodes + 1.0)
+FEW_WEIGHTS = 0.5 * _weights
+
+
+class PieceLoss(LossLaw):
+    """Noise with density keep * f / total on each piece, against its copy at +shift."""
+
+    __slots__ = ()
+
+    # where both weights are constant, and log of the probability that one round releases
+    pieces: Pieces
+    log_total: float
+
+    @abc.abstractmethod
+    def log_mass(self, low: Floats, high: Floats) -> Floats:
+        """log of the kernel's mass over intervals."""
+
+    @abc.abstractmethod
+    def log_tilted(self, order: Floats, low: Floats, high: Floats) -> Floats:
+        """log of the integral of f(x)^order f(x - shift)^(1 - order)."""
+
+    @property
+    @final
+    def log_infinite(self) -> float:
+        alone = self.pieces.log_ratio == np.inf
+        if not alone.any():
+            return -math.inf
+        masses = self.log_mass(self.pieces.low[alone], self.pieces.high[alone])
+        masses = masses + self.pieces.log_keep[alone]
+        return min(0.0, float(np.logaddexp.reduce(masses)) - self.log_total)
+
+    @final
+    def log_moments(self, orders: Floats) -> Floats:
+        shared = self.pieces.log_ratio < np.inf
+        keep, shifted = self.pieces.log_keep[shared], self.pieces.log_keep_shifted[shared]
+        order = 1.0 + orders[:, None]
+        tilted = self.log_tilted(order, self.pieces.low[shared], self.pieces.high[shared])
+        parts = order * keep + (1.0 - order) * shifted + tilted
+        sums: Floats = np.logaddexp.reduce(parts, axis=-1)
+        return sums - self.log_total
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class GaussianLoss(PieceLoss):
+    """On each piece the loss falls along a line of slope -shift / sigma^2."""
+
+    pieces: Pieces
+    log_total: float
+    shift: float
+    sigma: float
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        return NOTHING, NOTHING
+
+    def log_mass(self, low: Floats, high: Floats) -> Floats:
+        with np.errstate(invalid="ignore"):
+            width = (high - low) / self.sigma
+        return log_normal_mass(low / self.sigma, high / self.sigma, width=width)
+
+    def log_tilted(self, order: Floats, low: Floats, high: Floats) -> Floats:
+        mean = (1 - order) * self.shift
+        with np.errstate(invalid="ignore"):
+            mass = log_normal_mass(
+                (low - mean) / self.sigma,
+                (high - mean) / self.sigma,
+                width=(high - low) / self.sigma,
+            )
+        return mass + order * (order - 1) * self.shift**2 / (2 * self.sigma**2)
+
+    def support(self, log_floor: float) -> tuple[float, float]:
+        # P(|N| > reach) < exp(-reach^2 / 2), and the weights divided by the total are below 1/total
+        reach = math.sqrt(2 * max(1.0, -(log_floor + self.log_total)))
+        step = self.shift / self.sigma
+        shared = self.pieces.log_ratio < np.inf
+        low = np.clip(self.pieces.low[shared] / self.sigma, -reach, reach + step)
+        high = np.clip(self.pieces.high[shared] / self.sigma, -reach, reach + step)
+        ratio, reached = self.pieces.log_ratio[shared], high > low
+        if not reached.any():
+            return np.inf, -np.inf
+        least = (ratio + 0.5 * step**2 - step * high)[reached].min()
+        most = (ratio + 0.5 * step**2 - step * low)[reached].max()
+        return float(least), float(most)
+
+    def cells(self, edges: Floats, widths: Floats) -> tuple[Floats, Floats]:
+        step = self.shift / self.sigma
+        log_p, log_q = np.full((2, len(edges) - 1), -np.inf)
+        widths = widths / step
+        for low, high, keep, shifted in zip(
+            self.pieces.low / self.sigma,
+            self.pieces.high / self.sigma,
+            self.pieces.log_keep,
+            self.pieces.log_keep_shifted,
+            strict=True,
+        ):
+            if shifted == -np.inf:
+                continue
+            # the loss falls: the upper edge of a cell is its left end
+            crossing = 0.5 * step - (edges - (keep - shifted)) / step
+            start, end = crossing[1:], crossing[:-1]
+            inside = np.flatnonzero((end > low) & (start < high))
+            if not len(inside):
+                continue
+            start, end, width = start[inside], end[inside], widths[inside]
+            cut = (start < low) | (end > high)
+            start, end = np.maximum(start, low), np.minimum(end, high)
+            width = np.where(cut, end - start, width)
+            p = log_narrow_mass(start, end, width)
+            q = log_narrow_mass(start - step, end - step, width)
+            log_p[inside] = np.logaddexp(log_p[inside], keep + p - self.log_total)
+            log_q[inside] = np.logaddexp(log_q[inside], shifted + q - self.log_total)
+        return log_p, log_q
+
+
+def log_narrow_mass(low: Floats, high: Floats, width: Floats) -> Floats:
+    """log P(low <= N <= high) for the standard normal N, for many narrow intervals."""
+    middle = 0.5 * (low + high)
+    narrow = width * (1 + np.abs(middle)) < 0.5
+    if not narrow.all():
+        mass = log_normal_mass(low, high, width=width)
+        mass[narrow] = log_narrow_mass(low[narrow], high[narrow], width[narrow])
+        return mass
+    total = np.zeros(len(middle))
+    for node, weight in zip(FEW_NODES, FEW_WEIGHTS, strict=True):
+        y = width * (node - 0.5)
+        total += weight * np.exp(-y * (middle + 0.5 * y))
+    with np.errstate(divide="ignore"):
+        return np.log(total * width) - 0.5 * middle**2 - LOG_ROOT_TWO_PI
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LaplaceLoss(PieceLoss):
+    """Atoms left of 0 and right of the shift; in between the loss falls along a line."""
+
+    pieces: Pieces
+    log_total: float
+    shift: float
+    scale: float
+
+    @property
+    def most(self) -> float:
+        """The loss of the kernel alone left of 0."""
+        return self.shift / self.scale
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        left, right = self.pieces.high <= 0, self.pieces.low >= self.shift
+        flat = (left | right) & (self.pieces.log_ratio < np.inf)
+        losses = self.pieces.log_ratio + np.where(left, self.most, -self.most)
+        masses = self.pieces.log_keep + self.log_mass(self.pieces.low, self.pieces.high)
+        return losses[flat], masses[flat] - self.log_total
+
+    def log_mass(self, low: Floats, high: Floats) -> Floats:
+        return log_laplace_mass(low, high, scale=self.scale)
+
+    def log_tilted(self, order: Floats, low: Floats, high: Floats) -> Floats:
+        left, right = high <= 0, low >= self.shift
+        flat = self.log_mass(low, high) + (order - 1) * np.where(left, self.most, -self.most)
+        rate = (2 * order - 1) / self.scale
+        with np.errstate(invalid="ignore"):
+            sloped = (order - 1) * self.most - rate * low - np.log(2 * (2 * order - 1))
+            sloped = sloped + hinge.log_one_minus_exp(rate * (high - low))
+        return np.where(left | right, flat, sloped)
+
+    @property
+    def sloped(self) -> NDArray[np.bool_]:
+        """Which pieces lie between 0 and the shift and have mass of both."""
+        pieces = self.pieces
+        between = (pieces.low >= 0) & (pieces.high <= self.shift)
+        return between & (pieces.log_ratio < np.inf)
+
+    def support(self, log_floor: float) -> tuple[float, float]:
+        pieces, sloped = self.pieces, self.sloped
+        if not sloped.any():
+            return np.inf, -np.inf
+        least = (pieces.log_ratio + (self.shift - 2 * pieces.high) / self.scale)[sloped]
+        most = (pieces.log_ratio + (self.shift - 2 * pieces.low) / self.scale)[sloped]
+        return float(least.min()), float(most.max())
+
+    def cells(self, edges: Floats, widths: Floats) -> tuple[Floats, Floats]:
+        log_p, log_q = np.full((2, len(edges) - 1), -np.inf)
+        pieces, sloped = self.pieces, self.sloped
+        widths = 0.5 * widths
+        for low, high, keep, shifted in zip(
+            pieces.low[sloped] / self.scale,
+            pieces.high[sloped] / self.scale,
+            pieces.log_keep[sloped],
+            pieces.log_keep_shifted[sloped],
+            strict=True,
+        ):
+            crossing = 0.5 * (self.most - (edges - (keep - shifted)))
+            start, end = crossing[1:], crossing[:-1]
+            inside = np.flatnonzero((end > low) & (start < high))
+            if not len(inside):
+                continue
+            start, end, width = start[inside], end[inside], widths[inside]
+            cut = (start < low) | (end > high)
+            start, end = np.maximum(start, low), np.minimum(end, high)
+            width = np.where(cut, end - start, width)
+            with np.errstate(divide="ignore"):
+                log_width = np.log(-np.expm1(-width)) - math.log(2) - self.log_total
+            p = keep - start + log_width
+            q = shifted - (self.most - end) + log_width
+            log_p[inside] = np.logaddexp(log_p[inside], p)
+            log_q[inside] = np.logaddexp(log_q[inside], q)
+        return log_p, log_q

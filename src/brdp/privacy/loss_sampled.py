@@ -1,0 +1,112 @@
+"""The loss of a release that looks at a random sample: the exact law of the mixture."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from brdp.noise.base import Floats
+from brdp.privacy.loss import LossLaw, atom_log_moments
+
+# Cells from which moments are taken where the mixture has no closed form (only to place the tilt).
+SKETCH = 2048
+SKETCH_FLOOR = -300.0
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class SampledLoss(LossLaw):
+    """The loss of (1 - rate) Q + rate P against Q, or (`added`) of Q against that mixture.
+
+    P and Q are the base law's pair; with l the base loss, the mixture's loss against Q is
+    log(1 - rate + rate exp(l)).
+    """
+
+    base: LossLaw
+    rate: float
+    added: bool
+    # log of the mass that Q has where P has none
+    log_only_q: float
+
+    @property
+    def mass_error(self) -> float:
+        return 2 * self.base.mass_error
+
+    @property
+    def log_infinite(self) -> float:
+        if self.added:
+            # where only Q lies the mixture has (1 - rate) of it, so nothing is infinite
+            return self.log_only_q if self.rate == 1 else -math.inf
+        return math.log(self.rate) + self.base.log_infinite
+
+    @property
+    def log_rest(self) -> float:
+        """log(1 - rate)."""
+        return math.log1p(-self.rate) if self.rate < 1 else -math.inf
+
+    def mixed(self, losses: Floats) -> Floats:
+        """log(1 - rate + rate exp(l))."""
+        # near l = 0 the result is small and needs its own digits
+        with np.errstate(over="ignore", divide="ignore"):
+            small = np.log1p(self.rate * np.expm1(np.minimum(losses, 1.0)))
+        large = np.logaddexp(self.log_rest, math.log(self.rate) + losses)
+        return np.where(losses < 1.0, small, large)
+
+    def unmixed(self, losses: Floats) -> Floats:
+        """The base loss of a mixture's loss; -inf at and below log(1 - rate)."""
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            small = np.log1p(np.expm1(np.minimum(losses, 1.0)) / self.rate)
+            large = losses + np.log1p(-(1 - self.rate) * np.exp(-losses)) - math.log(self.rate)
+            base = np.where(losses < 1.0, small, large)
+        return np.where(losses > self.log_rest, np.where(np.isnan(base), -np.inf, base), -np.inf)
+
+    @property
+    def atoms(self) -> tuple[Floats, Floats]:
+        base, log_p = self.base.atoms
+        log_q = log_p - base
+        losses = self.mixed(base)
+        log_mixed = np.logaddexp(self.log_rest + log_q, math.log(self.rate) + log_p)
+        if self.log_only_q > -math.inf and self.rate < 1:
+            losses = np.append(losses, self.log_rest)
+            log_q = np.append(log_q, self.log_only_q)
+            log_mixed = np.append(log_mixed, self.log_rest + self.log_only_q)
+        return (-losses, log_q) if self.added else (losses, log_mixed)
+
+    def support(self, log_floor: float) -> tuple[float, float]:
+        low, high = self.base.support(log_floor - 1)
+        if low > high:
+            return np.inf, -np.inf
+        # cells reach down to where the base loss is -inf, so nothing is left below
+        least, most = self.log_rest, float(self.mixed(np.array(high)))
+        if self.rate == 1:
+            least = low
+        return (-most, -least) if self.added else (least, most)
+
+    def cells(self, edges: Floats, widths: Floats) -> tuple[Floats, Floats]:
+        mine = -edges[::-1] if self.added else edges
+        widths = widths[::-1] if self.added else widths
+        base_edges = self.unmixed(mine)
+        lower = mine[:-1]
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            # log of (exp(u + w) - 1 + rate) / (exp(u) - 1 + rate)
+            grown = np.expm1(widths) / -np.expm1(self.log_rest - lower)
+            base_widths = np.where(lower > self.log_rest, np.log1p(grown), np.inf)
+        if self.rate == 1:
+            base_widths = widths
+        log_p, log_q = self.base.cells(base_edges, base_widths)
+        log_mixed = np.logaddexp(self.log_rest + log_q, math.log(self.rate) + log_p)
+        return (log_q[::-1], log_mixed[::-1]) if self.added else (log_mixed, log_q)
+
+    def log_moments(self, orders: Floats) -> Floats:
+        losses, log_masses = self.atoms
+        low, high = self.support(SKETCH_FLOOR)
+        if low <= high:
+            edges = np.linspace(low, high, SKETCH + 1)
+            log_p, log_q = self.cells(edges, np.diff(edges))
+            reached = (log_p > -np.inf) & (log_q > -np.inf)
+            losses = np.append(losses, log_p[reached] - log_q[reached])
+            log_masses = np.append(log_masses, log_p[reached])
+        return atom_log_moments(losses, log_masses, orders)

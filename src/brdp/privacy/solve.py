@@ -1,0 +1,238 @@
+"""Choosing an engine, and searching a certified curve for an epsilon."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from brdp.errors import InvalidInput
+from brdp.privacy.base import Curve
+from brdp.privacy.fourier import FourierSum, convolve
+from brdp.privacy.loss import LossLaw
+from brdp.privacy.loss_of import losses_of
+from brdp.privacy.pld import LatticeLoss, connect, larger
+from brdp.privacy.release import ReleaseCurve
+from brdp.privacy.saddle import Saddles
+from brdp.privacy.step import anchor, fitted_step
+from brdp.privacy.subsample import SampledCurve
+
+Bounds = tuple[float, float]
+Parts = tuple[tuple[Curve, int], ...]
+# One part: the laws of which any may be the worst, and how often.
+Laws = tuple[tuple[LossLaw, ...], int]
+
+# The window holds all but exp(-DECAY) of the tilted mass.
+DECAY = 32.0
+SIZES = (1 << 13, 1 << 16, 1 << 18, 1 << 20)
+# Relative gap at which no finer lattice is tried.
+GAP = 1e-6
+# Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
+NEGLIGIBLE, LEAST = -42.0, -600.0
+
+
+class CertifiedSum(Protocol):
+    """What an engine returns: bounds of log delta that are narrow near one epsilon, true everywhere."""
+
+    def log_upper(self, epsilon: float) -> float: ...
+
+    def log_lower(self, epsilon: float) -> float: ...
+
+
+def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
+    """Bounds of log delta at one epsilon."""
+    lower, upper = -math.inf, -math.inf
+    for side in sides(parts):
+        for laws, ends in _tasks(side):
+            found = _refined_at_epsilon(laws, epsilon)
+            lower = max(lower, found[0] if ends[0] else -math.inf)
+            upper = max(upper, found[1] if ends[1] else -math.inf)
+    return lower, upper
+
+
+def bounds_at_delta(parts: Parts, log_delta: float) -> Bounds:
+    """Bounds of the epsilon at which log delta is this."""
+    lower, upper = 0.0, 0.0
+    for side in sides(parts):
+        for laws, ends in _tasks(side):
+            found = _refined_at_delta(laws, log_delta)
+            lower = max(lower, found[0] if ends[0] else 0.0)
+            upper = max(upper, found[1] if ends[1] else 0.0)
+    return lower, upper
+
+
+@functools.lru_cache(maxsize=256)
+def sides(parts: Parts) -> tuple[tuple[Laws, ...], ...]:
+    """The laws of each part, for either side of the neighbouring relation where it matters."""
+    each = [(_sides_of(curve), count) for curve, count in parts]
+    most = max(len(found) for found, _ in each)
+    return tuple(
+        tuple((found[min(side, len(found) - 1)], count) for found, count in each)
+        for side in range(most)
+    )
+
+
+def _sides_of(curve: Curve) -> tuple[tuple[LossLaw, ...], ...]:
+    """For each side of the neighbouring relation the laws of which any may be the worst.
+
+    One side stands for both where they have the same laws.
+    """
+    if isinstance(curve, SampledCurve):
+        return curve.losses()
+    if isinstance(curve, ReleaseCurve):
+        return (losses_of(curve),)
+    raise InvalidInput("curves", expected="curves of releases or of their compositions", got=curve)
+
+
+def _tasks(side: tuple[Laws, ...]) -> list[tuple[tuple[Laws, ...], tuple[bool, bool]]]:
+    """What to compose for the lower and for the upper end.
+
+    Where a part has several laws, any release of it may take any of them: the law of their largest
+    curve is above, and any fixed choice is below.
+    """
+    if all(len(laws) == 1 for laws, _ in side):
+        return [(side, (True, True))]
+    tasks = [(side, (False, True))]
+    for choice in (0, -1):
+        tasks.append((tuple(((laws[choice],), n) for laws, n in side), (True, False)))
+    shared: list[Laws] = []
+    for laws, n in side:
+        shared += [((laws[0],), n - n // 2)] if n > n // 2 else []
+        shared += [((laws[-1],), n // 2)] if n // 2 else []
+    tasks.append((tuple(shared), (True, False)))
+    return tasks
+
+
+def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float) -> Bounds:
+    saddles = _saddles(laws)
+    tilt = saddles.for_epsilon(epsilon)
+    lower, upper = -math.inf, 0.0
+    for size in SIZES:
+        total = _fourier(
+            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=saddles.log_delta(tilt), size=size
+        )
+        lower = max(lower, total.log_lower(epsilon))
+        upper = min(upper, total.log_upper(epsilon))
+        if upper - lower <= GAP:
+            break
+    return lower, upper
+
+
+def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float) -> Bounds:
+    saddles = _saddles(laws)
+    tilt, epsilon = saddles.for_delta(log_delta)
+    lower, upper = 0.0, math.inf
+    for size in SIZES:
+        total = _fourier(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size)
+        found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
+        lower, upper = max(lower, found[0]), min(upper, found[1])
+        if upper - lower <= max(GAP * lower, 1e-9) or lower == math.inf:
+            break
+        epsilon = upper if upper < math.inf else epsilon
+    return lower, upper
+
+
+@functools.lru_cache(maxsize=256)
+def _saddles(laws: tuple[Laws, ...]) -> Saddles:
+    return Saddles.of(laws)
+
+
+def _fourier(
+    laws: tuple[Laws, ...],
+    saddles: Saddles,
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    size: int,
+) -> FourierSum:
+    floor = max(LEAST, log_delta + NEGLIGIBLE - math.log(sum(count for _, count in laws)))
+    low, high = saddles.window(tilt, decay=DECAY)
+    low, high = min(low, epsilon), max(high, epsilon + 5 / tilt)
+    widening = 1.0
+    while True:
+        middle, reach = 0.5 * (low + high), 0.55 * (high - low) * widening
+        step = fitted_step(laws, most=2 * reach / size, tilt=tilt)
+        # an exact lattice may be so coarse that far fewer places do
+        places = size
+        while places > 256 and places // 2 * step > 2 * reach:
+            places //= 2
+        total = convolve(
+            _lattices(laws, step=step, tilt=tilt, log_floor=floor),
+            tilt=tilt,
+            low=middle - reach,
+            size=places,
+        )
+        if total.above + total.below < 1e-10 or widening > 60:
+            return total
+        widening *= 2
+
+
+def _lattices(
+    laws: tuple[Laws, ...], *, step: float, tilt: float, log_floor: float
+) -> list[tuple[LatticeLoss, int]]:
+    lattices = []
+    for alternatives, count in laws:
+        offset = anchor(alternatives[0], tilt)
+        found = [
+            connect(law, step=step, offset=offset, log_floor=log_floor) for law in alternatives
+        ]
+        lattices.append((functools.reduce(larger, found), count))
+    return lattices
+
+
+def bracket(total: CertifiedSum, log_delta: float, *, guess: float, tilt: float) -> Bounds:
+    """Lower and upper bounds of the epsilon at which log delta is `log_delta`.
+
+    The lower is a point at which delta is proven to be larger, the upper one at which it is proven not
+    to be: neither stands on the curve being monotone.
+    """
+    target = math.nextafter(log_delta, -math.inf)
+    upper = _first_below(total.log_upper, target, guess=guess, tilt=tilt)[1]
+    lower = _first_below(total.log_lower, log_delta, guess=guess, tilt=tilt)[0]
+    return lower, upper
+
+
+def _first_below(
+    curve: Callable[[float], float], target: float, *, guess: float, tilt: float
+) -> Bounds:
+    """(largest point seen above the target, smallest seen not above it), close together."""
+    above, below = -math.inf, math.inf
+    value_above = value_below = 0.0
+    point, stride = guess, max(1.0 / tilt, 1e-6 * guess)
+    for _ in range(200):
+        value = curve(point)
+        if value > target:
+            above, value_above = point, value
+        else:
+            below, value_below = point, value
+        if below == math.inf:
+            # Newton's step by the slope -tilt, and a little more
+            point = above + max(stride * 1e-3, min((value_above - target) / tilt * 1.1, stride))
+            stride *= 4
+            if point > 1e15:
+                return math.inf, math.inf
+        elif above == -math.inf:
+            if below <= 0:
+                return 0.0, 0.0
+            ahead = (target - value_below) / tilt * 1.1 if value_below > -math.inf else stride
+            point = max(0.0, below - max(stride * 1e-3, min(ahead, stride)))
+            stride *= 4
+        else:
+            if below - above <= 1e-11 * below + 1e-14:
+                break
+            point = _between(above, value_above, below, value_below, target)
+    return max(above, 0.0), below
+
+
+def _between(
+    above: float, value_above: float, below: float, value_below: float, target: float
+) -> float:
+    """A point inside: by the secant where it is trustworthy, else the middle."""
+    width = below - above
+    if math.isfinite(value_above) and math.isfinite(value_below) and value_above > value_below:
+        share = (value_above - target) / (value_above - value_below)
+        point = above + width * min(max(share, 1e-3), 1 - 1e-3)
+        return point if above < point < below else above + 0.5 * width
+    return above + 0.5 * width

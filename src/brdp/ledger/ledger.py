@@ -1,0 +1,361 @@
+"""The ledger: what may be spent, what has been spent, and every answer that was paid for.
+
+The order of a question's life is its whole safety: charge durably, then read data, then store the answer
+durably, then let it leave. Cut anywhere, nothing has left without a charge, and a charge without an answer
+is completed at no cost when the question is asked again.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time as clock_module
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any, final
+
+from brdp.errors import BudgetExceeded, InvalidInput
+from brdp.ledger.entry import Entry, EntryKind, canonical, software
+from brdp.ledger.failures import LedgerRefused, LedgerUnavailable
+from brdp.ledger.holder import may_be_alive, this_process
+from brdp.ledger.queue import CommitQueue
+from brdp.ledger.records import BudgetStatus, Granted, Json, Period, Request, Serves, Stored
+from brdp.ledger.rows import (
+    append,
+    as_text,
+    budgets_of,
+    claim_of,
+    drop_claim,
+    entry_at,
+    head_of,
+    set_claim,
+    set_total,
+)
+from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
+from brdp.privacy.filters import Amounts, Filter, FilterState
+from brdp.privacy.filters.base import checked_price
+
+# A claim that nobody renews is free again after so many seconds; answers stay exclusive all the same.
+LEASE = 60.0
+# Clocks are set back a little all the time; further back than this, somebody should look.
+CLOCK_TOLERANCE = 5.0
+
+
+@final
+class Ledger:
+    """Budgets, charges and answers in a store. Threads and processes may share a ledger freely."""
+
+    def __init__(self, store: Store, *, clock: Callable[[], float] = clock_module.time) -> None:
+        self._store = store
+        self._clock = clock
+        self._queue = CommitQueue(store)
+        try:
+            store.upgrade()
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def place(self) -> str:
+        """Where it is kept."""
+        return self._store.place
+
+    # ---- budgets -----------------------------------------------------------------------------------------
+
+    def grant(
+        self,
+        table: str,
+        filter: Filter,
+        *,
+        analyst: str | None = None,
+        period: Period | None = None,
+    ) -> BudgetStatus:
+        """Create a table's budget, or a sub-budget of it for an analyst, a period or both.
+
+        Guarantee: a charge counts against the table's budget and every sub-budget that covers it, and all of
+        them must fit. Sub-budgets of one sort never add up to more than the table's.
+        """
+        if not table or "\x00" in table:
+            raise InvalidInput("table", expected="a table's name", got=table)
+
+        def work(store: Store) -> BudgetStatus:
+            time = self._time(store)
+            existing = budgets_of(store, table)
+            _check_room(existing, table, filter, analyst, period)
+            body = {
+                "filter": filter.to_dict(),
+                "analyst": analyst,
+                "period": None if period is None else period.to_list(),
+                "software": software(),
+            }
+            entry = append(store, EntryKind.BUDGET, table, time, body)
+            set_total(store, entry.seq, table, filter.empty, last=entry.seq, new=True)
+            return BudgetStatus(entry.seq, table, analyst, period, FilterState.start(filter))
+
+        return self._queue.write(work)
+
+    def budgets(self, table: str) -> tuple[BudgetStatus, ...]:
+        """The budgets of a table, its own first; empty where it has none."""
+        return self._queue.read(lambda store: budgets_of(store, table))
+
+    def budget(self, table: str) -> BudgetStatus:
+        """The table's own budget."""
+        return _own(self.budgets(table), table)
+
+    # ---- charges -----------------------------------------------------------------------------------------
+
+    def ask(self, request: Request, *, serves: Serves, patience: float = 600.0) -> Granted | Stored:
+        """Find the answer of an earlier charge that serves, or an interrupted charge, or charge anew.
+
+        Guarantee: when this returns Granted, the charge is durable and within every budget that covers it.
+        While another caller is completing a charge that would serve, this waits for its answer.
+        """
+        if request.tau < 0:
+            raise InvalidInput("tau", expected="a number, 0 or above", got=float(request.tau))
+        token = secrets.token_hex(16)
+        deadline = clock_module.monotonic() + patience
+        pause = 0.005
+        while True:
+            found = self._queue.write(lambda store: self._ask(store, request, serves, token))
+            if found is not None:
+                return found
+            if clock_module.monotonic() >= deadline:
+                raise LedgerUnavailable(
+                    f"{self.place}: expected an answer that another process is computing; it did not come. "
+                    "It is paid for: ask again later."
+                )
+            clock_module.sleep(pause)
+            pause = min(2 * pause, 0.25)
+
+    def _ask(
+        self, store: Store, request: Request, serves: Serves, token: str
+    ) -> Granted | Stored | None:
+        time = self._time(store)
+        rows = store.execute(
+            f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
+            "ORDER BY seq DESC LIMIT 1000",
+            (request.table, request.digest),
+        )
+        interrupted: list[tuple[int, dict[str, Any]]] = []
+        for row in rows:
+            charge = entry_of(row).checked()
+            body = charge.body
+            if not serves(body["promise"]):
+                continue
+            answers = store.execute(
+                f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
+                (charge.seq,),
+            )
+            if answers:
+                answer = entry_of(answers[0]).checked()
+                return Stored(charge.seq, body, answer.body["answer"])
+            interrupted.append((charge.seq, body))
+        for seq, body in interrupted:
+            claim = claim_of(store, seq)
+            if claim is None or claim.until < time or not may_be_alive(claim.holder):
+                set_claim(store, seq, token, this_process(), until=time + LEASE)
+                return Granted(seq, token, body, fresh=False)
+        if interrupted:
+            return None
+        entry = self._charge(store, request, time)
+        set_claim(store, entry.seq, token, this_process(), until=time + LEASE)
+        return Granted(entry.seq, token, entry.body, fresh=True)
+
+    def _charge(self, store: Store, request: Request, time: float) -> Entry:
+        budgets = budgets_of(store, request.table)
+        own = _own(budgets, request.table)
+        checked_price(own.filter, request.price)
+        touched = [b for b in budgets if b.covers(analyst=request.analyst, time=time)]
+        after = [budget.state.pay(request.price) for budget in touched]
+        body = {
+            "analyst": request.analyst,
+            "question": request.question,
+            "version": request.version,
+            "software": software(),
+            "releases": [dict(release) for release in request.releases],
+            "promise": dict(request.promise),
+            "note": request.note,
+            "tau": str(request.tau),
+            "price": as_text(request.price),
+            "after": {str(b.seq): as_text(s.spent) for b, s in zip(touched, after, strict=True)},
+        }
+        entry = append(store, EntryKind.CHARGE, request.table, time, body, digest=request.digest)
+        for budget, state in zip(touched, after, strict=True):
+            set_total(store, budget.seq, request.table, state.spent, last=entry.seq)
+        return entry
+
+    def answer(self, granted: Granted, answer: Json) -> Json:
+        """Store the answer of a charge durably; what this returns, and nothing else, may leave.
+
+        Guarantee: a charge has one answer for ever. If another process stored one first, that one is
+        returned and the caller's must be forgotten.
+        """
+
+        def work(store: Store) -> Json:
+            rows = store.execute(
+                f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
+                (granted.seq,),
+            )
+            drop_claim(store, granted.seq, granted.token)
+            if rows:
+                earlier: Json = entry_of(rows[0]).checked().body["answer"]
+                return earlier
+            charge = entry_at(store, granted.seq)
+            body = {"answer": dict(answer), "software": software()}
+            append(
+                store, EntryKind.ANSWER, charge.table, self._time(store), body, charge=charge.seq
+            )
+            return answer
+
+        canonical(dict(answer))  # what JSON cannot hold is refused before anything is done
+        return self._queue.write(work)
+
+    def give_up(self, granted: Granted) -> None:
+        """Let another caller complete the charge: this one failed."""
+        self._queue.write(lambda store: drop_claim(store, granted.seq, granted.token))
+
+    def spend(
+        self, table: str, *, epsilon: float, delta: float, note: str, analyst: str = "owner"
+    ) -> BudgetStatus:
+        """Record what another tool spent on the table's data, and return the table's budget."""
+        if not note:
+            raise InvalidInput("note", expected="what the spend was for", got="")
+        price = self.budget(table).filter.price_of_spend(epsilon=epsilon, delta=delta)
+        request = Request(
+            table=table,
+            analyst=analyst,
+            question="",
+            # a digest of its own: two equal spends are two charges
+            digest=f"spend-{secrets.token_hex(16)}",
+            version="",
+            price=price,
+            tau=Fraction(0),
+            releases=({"spend": {"epsilon": float(epsilon), "delta": float(delta)}},),
+            note=note,
+        )
+        self._queue.write(lambda store: self._charge(store, request, self._time(store)))
+        return self.budget(table)
+
+    # ---- records -----------------------------------------------------------------------------------------
+
+    def entries(self) -> Iterator[Entry]:
+        """Every entry, oldest first, in pieces: one state of the ledger need not fit in memory."""
+        last = 0
+        while True:
+            after = last
+            piece = self._queue.read(
+                lambda store: store.execute(
+                    f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq > ? ORDER BY seq LIMIT 2000",  # noqa: S608
+                    (after,),  # noqa: B023 - run at once
+                )
+            )
+            if not piece:
+                return
+            for row in piece:
+                yield entry_of(row)
+            last = piece[-1][0]
+
+    def head(self) -> tuple[int, str]:
+        """The number of the last entry and its hash: written down elsewhere, it shows if lines are cut off."""
+        head = self._queue.read(head_of)
+        return head.seq, head.hash
+
+    def totals(self) -> dict[int, Amounts]:
+        """The running sums of every budget, as the store holds them."""
+        rows = self._queue.read(
+            lambda store: store.execute("SELECT budget, spent FROM totals ORDER BY budget")
+        )
+        return {budget: tuple(int(part, 16) for part in spent.split()) for budget, spent in rows}
+
+    def history(
+        self, *, table: str | None = None, analyst: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The charges so far, oldest first."""
+        return [
+            entry.body
+            for entry in self.entries()
+            if entry.kind is EntryKind.CHARGE
+            and table in (None, entry.table)
+            and analyst in (None, entry.body["analyst"])
+        ]
+
+    def close(self) -> None:
+        """Let the store go."""
+        self._store.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _time(self, store: Store) -> float:
+        """Now, but never before the last entry; a clock that went far back is refused."""
+        head, now = head_of(store), self._clock()
+        if not now >= head.time - CLOCK_TOLERANCE:
+            raise LedgerRefused(
+                f"{self.place}: expected a clock that moves on; got one that is "
+                f"{head.time - now:.0f} s behind the last entry. Nothing was changed. Set the clock right."
+            )
+        return max(now, head.time)
+
+
+def _own(budgets: tuple[BudgetStatus, ...], table: str) -> BudgetStatus:
+    for budget in budgets:
+        if budget.analyst is None and budget.period is None:
+            return budget
+    raise BudgetExceeded(
+        f"table {table}: expected a budget; got none. Let the owner create one: [tables.{table}.budget] "
+        "in brdp.toml."
+    )
+
+
+def _check_room(
+    existing: tuple[BudgetStatus, ...],
+    table: str,
+    filter: Filter,
+    analyst: str | None,
+    period: Period | None,
+) -> None:
+    if analyst is None and period is None:
+        if existing:
+            raise InvalidInput(
+                "budget",
+                expected=f"one budget for table {table}",
+                got="a second one",
+                remedy="A budget is fixed when it is created: what was promised cannot be changed later.",
+            )
+        return
+    own = _own(existing, table)
+    if own.filter.narrowed(epsilon=filter.epsilon, delta=filter.delta) != filter:
+        raise InvalidInput(
+            "filter",
+            expected="the kind of filter that the table's budget has",
+            got=filter.to_dict(),
+        )
+    sort = [
+        b
+        for b in existing
+        if b is not own
+        and (b.analyst is None, b.period is None) == (analyst is None, period is None)
+    ]
+    for b in sort:
+        overlap = (
+            b.period is None
+            or period is None
+            or (b.period.start < period.end and period.start < b.period.end)
+        )
+        if b.analyst == analyst and overlap:
+            raise InvalidInput(
+                "budget", expected="one budget for an analyst and period", got="a second one"
+            )
+    for name, total, parts in (
+        ("epsilon", own.filter.epsilon, [b.filter.epsilon for b in sort] + [filter.epsilon]),
+        ("delta", own.filter.delta, [b.filter.delta for b in sort] + [filter.delta]),
+    ):
+        if sum(map(Fraction, parts)) > Fraction(total):
+            raise InvalidInput(
+                name,
+                expected=f"sub-budgets that add up to at most the table's {total:g}",
+                got=float(sum(map(Fraction, parts))),
+                remedy="Give the parts less.",
+            )

@@ -1,0 +1,121 @@
+"""The ledger in PostgreSQL: for several machines, or where a database is already looked after."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, final
+
+from brdp import _extras
+from brdp.ledger.failures import LedgerUnavailable
+from brdp.ledger.store import Store
+
+# A number that brdp alone uses: two processes must not create the tables at once.
+CREATING = 0x62726470
+
+
+@final
+class PostgresStore(Store):
+    """One connection to a PostgreSQL database, by its URL; opened anew after it was lost."""
+
+    # connections that a fork copied: closing them in the child would end the parent's session
+    _left_behind: list[Any] = []  # noqa: RUF012 - shared by intent
+
+    def __init__(self, url: str) -> None:
+        self._psycopg = _extras.require("psycopg", extra="postgres")
+        self._url = url
+        self._pid = os.getpid()
+        self._open: Any = None
+
+    @property
+    def place(self) -> str:
+        try:
+            parts = self._psycopg.conninfo.conninfo_to_dict(self._url)
+        except self._psycopg.Error:
+            return "the PostgreSQL ledger"
+        # never the password
+        return f"PostgreSQL database {parts.get('dbname', '')} on {parts.get('host', 'localhost')}"
+
+    @property
+    def _connection(self) -> Any:
+        if self._pid != os.getpid():
+            if self._open is not None:
+                self._left_behind.append(self._open)
+            self._pid, self._open = os.getpid(), None
+        if self._open is None or self._open.closed:
+            try:
+                self._open = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+                # whatever the server's default: a commit that returned is on disk
+                self._open.execute("SET synchronous_commit = on")
+            except self._psycopg.Error as error:
+                self._open = None
+                raise self._unavailable(error) from None
+        return self._open
+
+    def begin(self) -> None:
+        self._run("BEGIN")
+        # one writer at a time, from the start: no deadlock, and sums are read after the last commit
+        self._run(f"SELECT pg_advisory_xact_lock({CREATING})")
+
+    def begin_reading(self) -> None:
+        self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+
+    def commit(self) -> None:
+        self._run("COMMIT")
+
+    def rollback(self) -> None:
+        if self._open is None or self._pid != os.getpid():
+            return
+        try:
+            self._open.execute("ROLLBACK")
+        except self._psycopg.Error:
+            # the server undoes what a lost connection began
+            with suppress(self._psycopg.Error):
+                self._open.close()
+            self._open = None
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return self._run(statement, parameters)
+
+    def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        try:
+            with self._connection.cursor(name="brdp_stream") as cursor:
+                cursor.execute(statement.replace("?", "%s"), parameters)
+                yield from cursor
+        except self._psycopg.Error as error:
+            raise self._unavailable(error) from None
+
+    @property
+    def protect_entries(self) -> tuple[str, ...]:
+        return (
+            "CREATE FUNCTION brdp_entries_are_only_added() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'entries are only ever added'; END $$",
+            "CREATE TRIGGER entries_no_change BEFORE UPDATE OR DELETE ON entries "
+            "FOR EACH ROW EXECUTE FUNCTION brdp_entries_are_only_added()",
+        )
+
+    def has_table(self, name: str) -> bool:
+        ((found,),) = self._run("SELECT to_regclass(?) IS NOT NULL", (name,))
+        return bool(found)
+
+    def close(self) -> None:
+        if self._open is not None and self._pid == os.getpid():
+            with suppress(self._psycopg.Error):
+                self._open.close()
+        self._open = None
+
+    def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        connection = self._connection
+        try:
+            cursor = connection.execute(statement.replace("?", "%s"), parameters or None)
+            return list(cursor.fetchall()) if cursor.description is not None else []
+        except self._psycopg.Error as error:
+            raise self._unavailable(error) from None
+
+    def _unavailable(self, error: Exception) -> LedgerUnavailable:
+        # the kind alone: the server's messages may quote rows, the driver's the URL
+        return LedgerUnavailable(
+            f"{self.place}: expected to read and write the ledger; got {type(error).__name__}. "
+            "Nothing was released; see to the server and ask again."
+        )

@@ -1,0 +1,136 @@
+"""What goes into a ledger and what comes out of it: frozen values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any, final
+
+from brdp.errors import InvalidInput
+from brdp.privacy.filters import Amounts, Filter, FilterState
+
+Json = Mapping[str, Any]
+# Whether what was promised with an earlier charge serves whoever asks now.
+Serves = Callable[[Json], bool]
+LONGEST_TEXT = 1_000_000
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` to before `end`, both with a time zone."""
+
+    start: datetime
+    end: datetime
+
+    def __post_init__(self) -> None:
+        for name, value in (("start", self.start), ("end", self.end)):
+            if not isinstance(value, datetime) or value.tzinfo is None:
+                raise InvalidInput(name, expected="a date and time with a time zone", got=value)
+        if not self.start < self.end:
+            raise InvalidInput(
+                "period", expected="a start before the end", got=(str(self.start), str(self.end))
+            )
+
+    def holds(self, time: float) -> bool:
+        """Whether a moment (seconds since 1970) lies in it."""
+        return self.start <= datetime.fromtimestamp(time, tz=UTC) < self.end
+
+    def to_list(self) -> list[str]:
+        """Plain data."""
+        return [moment.astimezone(UTC).isoformat() for moment in (self.start, self.end)]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A charge asked for: who, what, what it costs and what would be released.
+
+    `releases` describes the noise in full, `promise` how exact the answer will be; both are public.
+    """
+
+    table: str
+    analyst: str
+    question: str
+    digest: str
+    version: str
+    price: Amounts
+    tau: Fraction
+    releases: tuple[Json, ...]
+    promise: Json = field(default_factory=dict)
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("table", "analyst", "question", "digest", "version", "note"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or "\x00" in value or len(value) > LONGEST_TEXT:
+                raise InvalidInput(name, expected="text without NUL characters", got=value)
+        for name in ("table", "digest"):
+            if not getattr(self, name):
+                raise InvalidInput(name, expected="some text", got="")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """A durable charge that this caller alone is to complete: compute, then `Ledger.answer`.
+
+    With `fresh` False it was charged before and interrupted: completing it costs nothing more. What must be
+    released is what `charge` describes.
+    """
+
+    seq: int
+    token: str
+    charge: Json
+    fresh: bool
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer released before: it may be given again, for ever, at no cost."""
+
+    seq: int
+    charge: Json
+    answer: Json
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BudgetStatus:
+    """One budget and what is spent of it."""
+
+    seq: int
+    table: str
+    analyst: str | None
+    period: Period | None
+    state: FilterState
+
+    @property
+    def filter(self) -> Filter:
+        """The rule of this budget."""
+        return self.state.filter
+
+    def covers(self, *, analyst: str, time: float) -> bool:
+        """Whether a charge of this analyst at this time counts here."""
+        return (self.analyst in (None, analyst)) and (
+            self.period is None or self.period.holds(time)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for people and programs."""
+        epsilon, delta = self.filter.epsilon, self.filter.delta
+        return {
+            "table": self.table,
+            "analyst": self.analyst,
+            "period": None if self.period is None else self.period.to_list(),
+            "filter": self.filter.to_dict()["filter"],
+            "epsilon": _spent(epsilon, self.state.epsilon),
+            "delta": _spent(delta, self.state.delta),
+        }
+
+
+def _spent(total: float, spent: float) -> dict[str, float]:
+    return {"total": total, "spent": spent, "left": max(0.0, total - spent)}

@@ -1,0 +1,185 @@
+"""Reading and writing the ledger's rows inside a transaction, each row checked as it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, final
+
+from brdp.ledger.entry import Entry, EntryKind
+from brdp.ledger.failures import LedgerRefused
+from brdp.ledger.records import BudgetStatus, Period
+from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
+from brdp.privacy.filters import Amounts, FilterState, read_filter
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last entry's number, hash and time."""
+
+    seq: int
+    hash: str
+    time: float
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """Who is completing a charge, and until when that is believed."""
+
+    token: str
+    holder: str
+    until: float
+
+
+def head_of(store: Store) -> Head:
+    """The head, which must agree with the last entry."""
+    rows = store.execute(
+        "SELECT h.seq, h.hash, h.time, e.hash FROM head h LEFT JOIN entries e ON e.seq = h.seq"
+    )
+    if len(rows) != 1 or (rows[0][0] > 0 and rows[0][1] != rows[0][3]):
+        raise _edited("the head does not match the last entry")
+    seq, hash_, time, _ = rows[0]
+    return Head(seq, hash_, time)
+
+
+def append(
+    store: Store,
+    kind: EntryKind,
+    table: str,
+    time: float,
+    body: dict[str, Any],
+    *,
+    digest: str | None = None,
+    charge: int | None = None,
+) -> Entry:
+    """Write a new entry after the last one."""
+    head = head_of(store)
+    entry = Entry.of(
+        seq=head.seq + 1,
+        kind=kind,
+        table=table,
+        time=time,
+        body=body,
+        previous=head.hash,
+        digest=digest,
+        charge=charge,
+    )
+    store.execute(
+        f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",  # noqa: S608
+        (
+            entry.seq,
+            entry.kind.value,
+            entry.table,
+            entry.digest,
+            entry.charge,
+            entry.text,
+            entry.previous,
+            entry.hash,
+        ),
+    )
+    store.execute(
+        "UPDATE head SET seq = ?, hash = ?, time = ? WHERE id = 1", (entry.seq, entry.hash, time)
+    )
+    return entry
+
+
+def entry_at(store: Store, seq: int) -> Entry:
+    """One entry, checked by itself."""
+    rows = store.execute(f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?", (seq,))  # noqa: S608
+    if not rows:
+        raise _edited(f"entry {seq} is missing")
+    return entry_of(rows[0]).checked()
+
+
+def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
+    """A table's budgets with their running sums, the oldest (its own) first.
+
+    Two rows are read for each, however many charges there were: the budget's entry and the last one that
+    changed it, whose hash covers the sums.
+    """
+    rows = store.execute(
+        "SELECT budget, spent, last FROM totals WHERE table_name = ? ORDER BY budget", (table,)
+    )
+    found = []
+    for budget, spent_text, last in rows:
+        spent = as_amounts(spent_text)
+        entry = entry_at(store, budget)
+        body = entry.body
+        filter = read_filter(body["filter"])
+        if entry.kind is not EntryKind.BUDGET or entry.table != table:
+            raise _edited("a budget's row does not match its entry")
+        proof = as_text(filter.empty)
+        if last != budget:
+            proof = entry_at(store, last).body.get("after", {}).get(str(budget), "")
+        if as_amounts(proof) != spent or len(spent) != len(filter.empty):
+            raise _edited(f"the sums of budget {budget} do not match its last charge")
+        found.append(
+            BudgetStatus(
+                budget, table, body["analyst"], _period(body["period"]), FilterState(filter, spent)
+            )
+        )
+    return tuple(found)
+
+
+def set_total(
+    store: Store, budget: int, table: str, spent: Amounts, *, last: int, new: bool = False
+) -> None:
+    """Write a budget's running sums."""
+    if new:
+        store.execute(
+            "INSERT INTO totals (budget, table_name, spent, last) VALUES (?, ?, ?, ?)",
+            (budget, table, as_text(spent), last),
+        )
+    else:
+        store.execute(
+            "UPDATE totals SET spent = ?, last = ? WHERE budget = ?", (as_text(spent), last, budget)
+        )
+
+
+def claim_of(store: Store, charge: int) -> Claim | None:
+    """Who is completing a charge."""
+    rows = store.execute("SELECT token, holder, until FROM claims WHERE charge = ?", (charge,))
+    return Claim(*rows[0]) if rows else None
+
+
+def set_claim(store: Store, charge: int, token: str, holder: str, *, until: float) -> None:
+    """Take (over) a charge."""
+    store.execute("DELETE FROM claims WHERE charge = ?", (charge,))
+    store.execute(
+        "INSERT INTO claims (charge, token, holder, until) VALUES (?, ?, ?, ?)",
+        (charge, token, holder, until),
+    )
+
+
+def drop_claim(store: Store, charge: int, token: str) -> None:
+    """Let a charge go, if it is still this caller's."""
+    store.execute("DELETE FROM claims WHERE charge = ? AND token = ?", (charge, token))
+
+
+def as_text(amounts: Amounts) -> str:
+    """Amounts as they are written down: whole numbers of 2^-200, in hexadecimal."""
+    return " ".join(f"{amount:x}" for amount in amounts)
+
+
+def as_amounts(text: str) -> Amounts:
+    """Amounts from their text."""
+    try:
+        return tuple(int(part, 16) for part in text.split())
+    except ValueError:
+        raise _edited("a sum is not a number") from None
+
+
+def _period(data: Any) -> Period | None:
+    if data is None:
+        return None
+    start, end = (datetime.fromisoformat(text) for text in data)
+    return Period(start, end)
+
+
+def _edited(what: str) -> LedgerRefused:
+    return LedgerRefused(
+        f"ledger: expected rows as they were written; got edited ones ({what}). Nothing was changed. "
+        "Restore the ledger from a copy that `brdp ledger verify` accepts."
+    )

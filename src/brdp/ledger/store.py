@@ -1,0 +1,106 @@
+"""A place that keeps a ledger durably: one final class each for SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator, Sequence
+from typing import Any, final
+
+from brdp.ledger import schema
+from brdp.ledger.entry import GENESIS, Entry, EntryKind
+from brdp.ledger.failures import LedgerRefused
+
+ENTRY_COLUMNS = "seq, kind, table_name, digest, charge, body, previous, hash"
+
+
+class Store(abc.ABC):
+    """One connection of one process, used by one thread at a time (the commit queue sees to that).
+
+    Every failure of the storage itself becomes LedgerUnavailable.
+    """
+
+    @abc.abstractmethod
+    def begin(self) -> None:
+        """Start a transaction that excludes every other writer, in this process or another."""
+
+    @abc.abstractmethod
+    def begin_reading(self) -> None:
+        """Start a transaction that sees one state and writes nothing."""
+
+    @abc.abstractmethod
+    def commit(self) -> None:
+        """Make everything since `begin` durable: when this returns, a power cut cannot undo it."""
+
+    @abc.abstractmethod
+    def rollback(self) -> None:
+        """Undo everything since `begin`; never raises."""
+
+    @abc.abstractmethod
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run one statement (with ? for parameters) and return its rows."""
+
+    @abc.abstractmethod
+    def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
+        """Rows of a long result, without holding all of them."""
+
+    @property
+    @abc.abstractmethod
+    def protect_entries(self) -> tuple[str, ...]:
+        """Statements that make the store refuse any change of an entry."""
+
+    @abc.abstractmethod
+    def has_table(self, name: str) -> bool:
+        """Whether a table of the ledger is there."""
+
+    @property
+    @abc.abstractmethod
+    def place(self) -> str:
+        """Where it is, for messages; without secrets."""
+
+    @abc.abstractmethod
+    def close(self) -> None:
+        """Let the connection go."""
+
+    @final
+    def upgrade(self, *, to: int = schema.NEWEST) -> None:
+        """Create what is missing, step by step, in one transaction; refuse what a newer brdp wrote."""
+        self.begin()
+        try:
+            fresh = not self.has_table("brdp_ledger")
+            if fresh:
+                self.execute("CREATE TABLE brdp_ledger (version INTEGER NOT NULL)")
+                self.execute("INSERT INTO brdp_ledger (version) VALUES (0)")
+            ((version,),) = self.execute("SELECT version FROM brdp_ledger")
+            if version > schema.NEWEST:
+                raise LedgerRefused(
+                    f"{self.place}: expected a ledger of version {schema.NEWEST} or older; got version "
+                    f"{version}, which a newer brdp wrote. Nothing was changed. Use that version."
+                )
+            for step in schema.STEPS[version:to]:
+                for statement in step:
+                    self.execute(statement)
+            if fresh:
+                self.execute(
+                    "INSERT INTO head (id, seq, hash, time) VALUES (1, 0, ?, 0)", (GENESIS,)
+                )
+                for statement in self.protect_entries:
+                    self.execute(statement)
+            if version < to:
+                self.execute("UPDATE brdp_ledger SET version = ?", (to,))
+            self.commit()
+        except BaseException:
+            self.rollback()
+            raise
+
+
+def entry_of(row: tuple[Any, ...]) -> Entry:
+    """An entry from its columns."""
+    seq, kind, table, digest, charge, text, previous, hash_ = row
+    try:
+        known = EntryKind(kind)
+    except ValueError:
+        raise LedgerRefused(
+            f"ledger entry {seq}: expected a budget, charge or answer; got another kind. "
+            "Restore the ledger from a copy that `brdp ledger verify` accepts."
+        ) from None
+    return Entry(seq, known, table, digest, charge, text, previous, hash_)

@@ -1,0 +1,364 @@
+"""What both stores promise: one suite, run on SQLite and on PostgreSQL."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from brdp.errors import BudgetExceeded, InvalidInput
+from brdp.ledger import (
+    Granted,
+    Ledger,
+    LedgerRefused,
+    LedgerUnavailable,
+    Period,
+    Stored,
+    dp_events,
+    json_lines,
+    open_ledger,
+    verify,
+)
+from brdp.ledger.schema import NEWEST
+from brdp.ledger.store import Store
+from brdp.privacy.filters import PureFilter, RenyiFilter
+from tests.ledger.asking import TABLE, filter_for, request, serves
+
+
+@pytest.fixture
+def ledger(place: str):
+    with open_ledger(place) as opened:
+        opened.grant(TABLE, filter_for(3))
+        yield opened
+
+
+def charges(ledger: Ledger) -> int:
+    return len(ledger.history())
+
+
+def test_a_question_is_charged_answered_and_replayed(ledger: Ledger, place: str) -> None:
+    granted = ledger.ask(request("a"), serves=serves(1))
+    assert isinstance(granted, Granted)
+    assert granted.fresh
+    assert ledger.answer(granted, {"n": 41}) == {"n": 41}
+    with open_ledger(place) as again:
+        stored = again.ask(request("a"), serves=serves(1))
+        assert isinstance(stored, Stored)
+        assert stored.answer == {"n": 41}
+        assert charges(again) == 1
+        verified = verify(again)
+    assert (verified.entries, verified.charges, verified.answers) == (3, 1, 1)
+
+
+def test_a_tighter_bound_is_charged_anew(ledger: Ledger) -> None:
+    granted = ledger.ask(request("a", bound=2.0), serves=serves(2))
+    assert isinstance(granted, Granted)
+    ledger.answer(granted, {"n": 1})
+    tighter = ledger.ask(request("a", bound=1.0), serves=serves(1))
+    assert isinstance(tighter, Granted)
+    assert tighter.fresh
+    ledger.answer(tighter, {"n": 2})
+    wider = ledger.ask(request("a", bound=3.0), serves=serves(3))
+    assert isinstance(wider, Stored)
+    assert charges(ledger) == 2
+
+
+def test_the_last_of_a_budget(ledger: Ledger) -> None:
+    for name in "abc":
+        ledger.ask(request(name), serves=serves(1))
+    before = ledger.head()
+    with pytest.raises(BudgetExceeded):
+        ledger.ask(request("d"), serves=serves(1))
+    with pytest.raises(BudgetExceeded):
+        ledger.ask(request("d", epsilon=1e-50), serves=serves(1))
+    assert ledger.head() == before
+    assert ledger.budget(TABLE).to_dict()["epsilon"] == {"total": 3.0, "spent": 3.0, "left": 0.0}
+    verify(ledger)
+
+
+def test_an_interrupted_question_completes_free_with_the_noise_it_was_charged_for(
+    ledger: Ledger,
+) -> None:
+    first = ledger.ask(request("a", epsilon=2.0), serves=serves(1))
+    assert isinstance(first, Granted)
+    ledger.give_up(first)
+    again = ledger.ask(request("a", epsilon=3.0), serves=serves(1))
+    assert isinstance(again, Granted)
+    assert not again.fresh
+    assert again.seq == first.seq
+    assert again.charge == first.charge
+    assert charges(ledger) == 1
+
+
+def test_only_one_completes_a_charge_and_the_other_gets_its_answer(ledger: Ledger) -> None:
+    first = ledger.ask(request("a"), serves=serves(1))
+    assert isinstance(first, Granted)
+    found: list[object] = []
+    waiting = threading.Thread(
+        target=lambda: found.append(ledger.ask(request("a"), serves=serves(1)))
+    )
+    waiting.start()
+    waiting.join(0.2)
+    assert waiting.is_alive()
+    ledger.answer(first, {"n": 7})
+    waiting.join(20)
+    assert isinstance(found[0], Stored)
+    assert found[0].answer == {"n": 7}
+
+
+def test_an_expired_claim_is_taken_over_and_the_first_answer_wins(place: str) -> None:
+    now = [1e9]
+    with open_ledger(place, clock=lambda: now[0]) as ledger:
+        ledger.grant(TABLE, filter_for(3))
+        slow = ledger.ask(request("a"), serves=serves(1))
+        now[0] += 1000
+        quick = ledger.ask(request("a"), serves=serves(1))
+        assert isinstance(slow, Granted)
+        assert isinstance(quick, Granted)
+        assert quick.seq == slow.seq
+        assert ledger.answer(quick, {"n": 1}) == {"n": 1}
+        assert ledger.answer(slow, {"n": 2}) == {"n": 1}
+        verify(ledger)
+
+
+def test_patience_ends(ledger: Ledger) -> None:
+    ledger.ask(request("a"), serves=serves(1))
+    with pytest.raises(LedgerUnavailable, match="ask again later"):
+        ledger.ask(request("a"), serves=serves(1), patience=0.05)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"price": (-1, 0, 0)},
+        {"price": (1, 0)},
+        {"price": (1.0, 0, 0)},
+        {"price": (math.nan, 0, 0)},
+    ],
+)
+def test_bad_prices_change_nothing(ledger: Ledger, bad: dict[str, object]) -> None:
+    before = ledger.head()
+    with pytest.raises(InvalidInput):
+        ledger.ask(dataclasses.replace(request("a"), **bad), serves=serves(1))
+    assert ledger.head() == before
+
+
+@pytest.mark.parametrize("epsilon, delta", [(-1, 0), (math.nan, 0), (0.1, -1), (0.1, math.nan)])
+def test_bad_spends_change_nothing(ledger: Ledger, epsilon: float, delta: float) -> None:
+    before = ledger.head()
+    with pytest.raises(InvalidInput):
+        ledger.spend(TABLE, epsilon=epsilon, delta=delta, note="other tool")
+    assert ledger.head() == before
+
+
+def test_an_unknown_table_has_no_budget(ledger: Ledger) -> None:
+    before = ledger.head()
+    with pytest.raises(BudgetExceeded, match="expected a budget"):
+        ledger.ask(dataclasses.replace(request("a"), table="nobody"), serves=serves(1))
+    assert ledger.head() == before
+
+
+def test_spends_elsewhere_count(ledger: Ledger) -> None:
+    status = ledger.spend(TABLE, epsilon=2.5, delta=1e-8, note="a model trained elsewhere")
+    assert status.state.epsilon == pytest.approx(2.5, rel=1e-12)
+    with pytest.raises(BudgetExceeded):
+        ledger.ask(request("a"), serves=serves(1))
+    assert ledger.history()[0]["note"] == "a model trained elsewhere"
+
+
+def test_a_budget_is_fixed_once(ledger: Ledger) -> None:
+    with pytest.raises(InvalidInput, match="second one"):
+        ledger.grant(TABLE, filter_for(100))
+
+
+def test_sub_budgets_bind_beside_the_tables(ledger: Ledger) -> None:
+    ledger.grant(TABLE, filter_for(1), analyst="ann")
+    ledger.grant(TABLE, filter_for(2), analyst="bob")
+    with pytest.raises(InvalidInput, match="add up"):
+        ledger.grant(TABLE, filter_for(1), analyst="eve")
+    ledger.ask(request("a"), serves=serves(1))
+    with pytest.raises(BudgetExceeded):
+        ledger.ask(request("b"), serves=serves(1))
+    ledger.ask(request("c", analyst="eve"), serves=serves(1))
+    ledger.ask(request("d", analyst="bob"), serves=serves(1))
+    with pytest.raises(BudgetExceeded):  # bob has one left, the table has none
+        ledger.ask(request("e", analyst="bob"), serves=serves(1))
+    verify(ledger)
+
+
+def test_a_sub_budget_of_a_period(place: str) -> None:
+    start = datetime(2026, 11, 1, tzinfo=UTC)
+    now = [start.timestamp() + 60]
+    with open_ledger(place, clock=lambda: now[0]) as ledger:
+        ledger.grant(TABLE, filter_for(3))
+        november = Period(start, start + timedelta(days=30))
+        ledger.grant(TABLE, filter_for(1), period=november)
+        with pytest.raises(InvalidInput, match="second one"):
+            ledger.grant(
+                TABLE, filter_for(1), period=Period(start + timedelta(days=9), november.end)
+            )
+        ledger.ask(request("a"), serves=serves(1))
+        with pytest.raises(BudgetExceeded):
+            ledger.ask(request("b"), serves=serves(1))
+        now[0] = november.end.timestamp()
+        ledger.ask(request("b"), serves=serves(1))
+
+
+def test_a_sub_budget_of_another_kind_is_refused(ledger: Ledger) -> None:
+    for other in (RenyiFilter.for_budget(epsilon=1, delta=1e-7),):
+        with pytest.raises(InvalidInput):
+            ledger.grant(TABLE, other, analyst="ann")
+    with pytest.raises(InvalidInput):
+        ledger.grant(TABLE, PureFilter(1.0), analyst="ann")
+
+
+def test_a_clock_that_went_back_is_refused(place: str) -> None:
+    now = [1e9]
+    with open_ledger(place, clock=lambda: now[0]) as ledger:
+        ledger.grant(TABLE, filter_for(3))
+        now[0] -= 1  # clocks are corrected by so much all the time
+        ledger.ask(request("a"), serves=serves(1))
+        before = ledger.head()
+        now[0] -= 3600
+        with pytest.raises(LedgerRefused, match="clock"):
+            ledger.ask(request("b"), serves=serves(1))
+        now[0] = math.nan
+        with pytest.raises(LedgerRefused, match="clock"):
+            ledger.ask(request("b"), serves=serves(1))
+        assert ledger.head() == before
+
+
+def test_a_ledger_from_a_newer_version_is_refused(
+    place: str, store_at: Callable[[str], Store]
+) -> None:
+    store = store_at(place)
+    store.upgrade()
+    store.begin()
+    store.execute("UPDATE brdp_ledger SET version = 1000")
+    store.commit()
+    with pytest.raises(LedgerRefused, match="newer brdp"):
+        open_ledger(place)
+    store.begin_reading()
+    assert store.execute("SELECT version FROM brdp_ledger") == [(1000,)]
+    store.rollback()
+    store.close()
+
+
+@pytest.mark.parametrize("version", range(1, NEWEST))
+def test_an_older_ledger_is_brought_up_to_date(
+    place: str, store_at: Callable[[str], Store], version: int
+) -> None:
+    store = store_at(place)
+    store.upgrade(to=version)
+    assert not store.has_table("claims")
+    store.close()
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(3))
+        ledger.ask(request("a"), serves=serves(1))
+        verify(ledger)
+
+
+EDITS = {
+    "a price": (
+        'UPDATE entries SET body = replace(body, \'"analyst":"ann"\', \'"analyst":"eve"\') WHERE seq = 2',
+        "edited",
+    ),
+    "a column": ("UPDATE entries SET digest = 'other' WHERE seq = 2", "edited"),
+    "a hash": ("UPDATE entries SET hash = previous WHERE seq = 2", "edited"),
+    "a line gone": ("DELETE FROM entries WHERE seq = 3", "follow|missing|edited"),
+    "a kind": ("UPDATE entries SET kind = 'gift' WHERE seq = 2", "another kind"),
+    "a lower sum": ("UPDATE totals SET spent = '0 0 0'", "sum|totals"),
+    "the head": ("UPDATE head SET seq = 4 WHERE id = 1", "head"),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_edits_are_refused(place: str, store_at: Callable[[str], Store], edit: str) -> None:
+    statement, message = EDITS[edit]
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(9))
+        for name in "ab":
+            granted = ledger.ask(request(name), serves=serves(1))
+            assert isinstance(granted, Granted)
+            ledger.answer(granted, {"n": 1})
+        verify(ledger)
+    store = store_at(place)
+    store.begin()
+    for trigger in (["entries_no_update", "entries_no_delete"], ["entries_no_change"])[
+        "://" in place
+    ]:
+        store.execute(f"DROP TRIGGER {trigger}" + (" ON entries" if "://" in place else ""))
+    store.execute(statement)
+    store.commit()
+    store.close()
+    with open_ledger(place) as ledger, pytest.raises(LedgerRefused, match=message):
+        verify(ledger)
+
+
+@pytest.mark.parametrize("edit", ["a lower sum", "the head", "a column"])
+def test_edits_of_what_a_charge_rests_on_stop_it_at_once(
+    place: str, store_at: Callable[[str], Store], edit: str
+) -> None:
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(9))
+        ledger.ask(request("a"), serves=serves(1))
+    store = store_at(place)
+    store.begin()
+    for trigger in (["entries_no_update", "entries_no_delete"], ["entries_no_change"])[
+        "://" in place
+    ]:
+        store.execute(f"DROP TRIGGER {trigger}" + (" ON entries" if "://" in place else ""))
+    store.execute(EDITS[edit][0])
+    store.commit()
+    store.begin_reading()
+    before = store.execute("SELECT count(*) FROM entries")
+    store.rollback()
+    with open_ledger(place) as ledger, pytest.raises(LedgerRefused):
+        ledger.ask(request("c"), serves=serves(1))
+    store.begin_reading()
+    assert store.execute("SELECT count(*) FROM entries") == before
+    store.rollback()
+    store.close()
+
+
+def test_the_store_itself_refuses_edits(place: str, store_at: Callable[[str], Store]) -> None:
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(9))
+    store = store_at(place)
+    for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
+        store.begin()
+        with pytest.raises(LedgerUnavailable):
+            store.execute(statement)
+        store.rollback()
+    store.close()
+
+
+def test_exports(ledger: Ledger) -> None:
+    granted = ledger.ask(request("a"), serves=serves(1))
+    assert isinstance(granted, Granted)
+    ledger.answer(granted, {"n": 1})
+    ledger.spend(TABLE, epsilon=0.5, delta=0, note="other")
+    lines = [json.loads(line) for line in json_lines(ledger)]
+    assert [line["kind"] for line in lines] == ["budget", "charge", "answer", "charge"]
+    import dp_accounting
+
+    def event(data: dict[str, object]) -> object:
+        data = dict(data)
+        made = getattr(dp_accounting, str(data.pop("event")))
+        data.pop("charge", None)
+        if "events" in data:
+            return made([event(inner) for inner in data["events"]])
+        if "event_" in data:
+            return made(event(data["event_"]), data["count"])
+        return made(**data)
+
+    accountant = dp_accounting.pld.PLDAccountant()
+    for found in dp_events(ledger):
+        accountant.compose(event(found))
+    # 1 and 0.5 composed: at most 1.5, and not less than the larger of them
+    assert 1.0 < accountant.get_epsilon(1e-8) <= 1.5 + 1e-6

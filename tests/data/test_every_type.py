@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 pytest.importorskip("ibis")
-duckdb = pytest.importorskip("duckdb")
+pytest.importorskip("duckdb")
 
 from brdp.catalog import Clip, Column, ColumnUnit, RowUnit, Table
 from brdp.catalog.source import ParquetSource
@@ -26,7 +26,10 @@ TYPES = {
     "SMALLINT": ["-32768", "32767"],
     "INTEGER": ["-2147483648", "2147483647"],
     "BIGINT": ["-9223372036854775808", "9223372036854775807"],
-    "HUGEINT": ["-170141183460469231731687303715884105728", "170141183460469231731687303715884105727"],
+    "HUGEINT": [
+        "-170141183460469231731687303715884105728",
+        "170141183460469231731687303715884105727",
+    ],
     "UTINYINT": ["0", "255"],
     "UBIGINT": ["0", "18446744073709551615"],
     "FLOAT": ["'nan'", "'inf'", "'-inf'", "3.4e38", "1e-45"],
@@ -53,20 +56,32 @@ REAL = Clip(Fraction(-1, 3), Fraction(10**9))
 
 def queries():
     start = table("t")
-    yield from (start.count(), start.count("v"), start.count_units(), start.sum("v"), start.mean("v"))
+    yield from (
+        start.count(),
+        start.count("v"),
+        start.count_units(),
+        start.sum("v"),
+        start.mean("v"),
+    )
     yield start.histogram("v", [-1, 0.5, 100])
     for keys in (["x", "1"], [1, -3, 10**12], [True, False]):
         yield start.count().count_units().sum("n").group_by(v=keys)
     literals = [Fraction(1, 2), 0, -(10**30), 2**63, 2**64, "x", "2020-01-01", True]
     for literal in literals:
-        for condition in (column("v") == literal, ~(column("v") < literal), column("v").is_in([literal, literal])):
+        for condition in (
+            column("v") == literal,
+            ~(column("v") < literal),
+            column("v").is_in([literal, literal]),
+        ):
             yield start.count().where(condition)
     yield start.count().where(column("v").is_null())
     yield start.count().where(~column("v").between("2020-01-01", "2021-01-01T10:00:00+01:00"))
 
 
 def engine_of(kind: str) -> DuckDBEngine:
-    values = ", ".join(f"({index}, CAST({value} AS {kind}))" for index, value in enumerate([*TYPES[kind], "NULL"]))
+    values = ", ".join(
+        f"({index}, CAST({value} AS {kind}))" for index, value in enumerate([*TYPES[kind], "NULL"])
+    )
     return DuckDBEngine(f"SELECT * FROM (VALUES {values}) AS rows(n, v)")
 
 
@@ -95,5 +110,8 @@ def test_totals_or_a_refusal(kind):
                 continue
             answered += 1
             resolved = resolve(query, declared, engine.schema)
-            assert all(isinstance(found.of(total)[0][0], int) for total in totals_of_query(resolved, declared))
+            assert all(
+                isinstance(found.of(total)[0][0], int)
+                for total in totals_of_query(resolved, declared)
+            )
     assert answered >= 5

@@ -2,11 +2,9 @@
 summed.
 
 A float sum changes when rows are reordered, by more than one row's worth, so no float is ever
-added: each value becomes an
-integer number of steps (theory.md, section 6). One step is 1 for a column declared integer, else
-2^-41 to 2^-40 of the
-larger clip bound: fine enough that rounding 10^9 rows moves a sum by less than a thousandth of one
-bound.
+added: each value becomes an integer number of steps (theory.md, section 6). One step is 1 for a
+column declared integer, else 2^-41 to 2^-40 of the larger clip bound: fine enough that rounding
+10^9 rows moves a sum by less than a thousandth of one bound.
 """
 
 from __future__ import annotations
@@ -42,8 +40,8 @@ class Clip:
     are whole numbers.
 
     *Guarantee:* after clipping, every row's value is an integer of steps between `low_steps` and
-    `high_steps`, whatever the
-    table holds. The two are computed exactly from the owner's numbers alone.
+    `high_steps`, whatever the table holds. The two are computed exactly from the owner's numbers
+    alone.
     """
 
     low: Fraction

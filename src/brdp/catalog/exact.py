@@ -1,9 +1,8 @@
 """Numbers as people write them, held exactly.
 
 A sensitivity computed in floats may come out a hair too small, so everything that decides one is a
-Fraction. A float is
-read as the decimal it prints as: 0.1 in Python, in brdp.toml and in SQL is one tenth, and the three
-mean the same query.
+Fraction. A float is read as the decimal it prints as: 0.1 in Python, in brdp.toml and in SQL is one
+tenth, and the three mean the same query.
 """
 
 from __future__ import annotations

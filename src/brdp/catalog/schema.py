@@ -88,8 +88,7 @@ def _first_line(file: str, delimiter: str) -> tuple[str, ...]:
     opened = gzip.open(file, "rb") if compressed else open(file, "rb")  # noqa: SIM115
     try:
         with opened as stream:
-            # readline on bytes with a limit: a file that is one endless line must not fill the
-            # memory
+            # a limit: a file that is one endless line must not fill the memory
             line = stream.readline(LONGEST_HEADER).decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError):
         raise InvalidInput(

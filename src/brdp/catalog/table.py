@@ -61,10 +61,9 @@ class Table:
     """A table under protection.
 
     *Guarantee:* `rows_per_unit` and `groups_per_unit` are what the data layer holds every unit to
-    in each query, by leaving
-    rows out; they are limits that are enforced, not claims about the data. `rows_at_least` *is* a
-    claim of the owner's, that
-    every group has so many rows: no privacy rests on it, only the error bound promised for means.
+    in each query, by leaving rows out; they are limits that are enforced, not claims about the
+    data. `rows_at_least` *is* a claim of the owner's, that every group has so many rows: no privacy
+    rests on it, only the error bound promised for means.
     """
 
     name: str

@@ -2,8 +2,7 @@
 
 Which rows stay is decided by a keyed md5 over the unit and the row, and by nothing else: not by the
 order of the file, the engine, or any other unit. Rows that the hash cannot tell apart are ordered
-by
-everything the query sees of them, so that it does not matter which of them stays.
+by everything the query sees of them, so that it does not matter which of them stays.
 """
 
 from __future__ import annotations

@@ -2,8 +2,7 @@
 
 The order is the whole of its correctness: WHERE, then public keys, then units with a name, then at
 most g groups a unit, then at most k rows a unit, then sums of integers. Every step looks at one
-unit
-at a time, so a unit that is not there changes nothing about the rows of the others.
+unit at a time, so a unit that is not there changes nothing about the rows of the others.
 """
 
 from __future__ import annotations
@@ -32,9 +31,8 @@ from brdp.query.totals import (
     totals_of_query,
 )
 
-Added = (
-    RowCount | UnitCount | ValueCount | ValueSum
-)  # what the engine adds up; other totals follow from these
+# what the engine adds up; other totals follow from these
+Added = RowCount | UnitCount | ValueCount | ValueSum
 
 
 @final

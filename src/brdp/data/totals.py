@@ -24,8 +24,7 @@ class ExactTotals:
     no number.
 
     `keys` are the public groups, in the order of the catalog's or query's lists; `of(total)` gives
-    for
-    each of them a tuple of integers: one, or one per bin of a histogram.
+    for each of them a tuple of integers: one, or one per bin of a histogram.
     """
 
     keys: tuple[Keys, ...]

@@ -12,8 +12,7 @@ def require_named_units(table: Table, engine: Engine) -> None:
     """Refuse a table whose unit column holds a NULL.
 
     Reads data, and its answer tells something about them: it is for the owner, at registration,
-    never
-    on the way of an analyst's query. Queries leave out rows without a unit, in silence.
+    never on the way of an analyst's query. Queries leave out rows without a unit, in silence.
     """
     if not isinstance(table.unit, ColumnUnit):
         return

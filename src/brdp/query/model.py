@@ -60,8 +60,8 @@ class Query:
 
     Of error bounds, confidence and epsilon, two decide the third. Bounds without epsilon take the
     confidence, 95 % by default, and cost what that needs. With epsilon, bounds are met as often as
-    epsilon allows, or (given a confidence, or nothing more) as tight as it allows.
-    `simultaneous` makes the confidence hold for all cells of the answer together.
+    epsilon allows, or (given a confidence, or nothing more) as tight as it allows. `simultaneous`
+    makes the confidence hold for all cells of the answer together.
     """
 
     table: str

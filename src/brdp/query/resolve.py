@@ -1,8 +1,7 @@
 """A query checked against the owner's declarations: true names, public keys and bins filled in.
 
 Nothing here reads a row. What a resolved query lacks nobody has to guess later: every group column
-has
-keys, every histogram edges, every summed column a clip range.
+has keys, every histogram edges, every summed column a clip range.
 """
 
 from __future__ import annotations

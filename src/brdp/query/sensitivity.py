@@ -1,9 +1,8 @@
 """How far one unit can move the integers of a query: exact, from declarations and the query alone.
 
 A unit has at most k rows in a query, in at most g groups (the data layer leaves out the others),
-and
-every row adds a step value between two known integers, or nothing. Everything below follows from
-these three facts and no float takes part (theory.md, section 8).
+and every row adds a step value between two known integers, or nothing. Everything below follows
+from these three facts and no float takes part (theory.md, section 8).
 """
 
 from __future__ import annotations
@@ -33,9 +32,8 @@ class Sensitivity:
     """How far the cells of one total move between neighbouring tables, in steps of `resolution`.
 
     *Guarantee:* for every pair of neighbours under the table's relation, whatever rows they hold
-    and
-    whatever the key of the bounding: no cell moves by more than `steps`, no more than `cells` cells
-    move at all, and all moves together (in absolute value) are at most `total_steps`. With
+    and whatever the key of the bounding: no cell moves by more than `steps`, no more than `cells`
+    cells move at all, and all moves together (in absolute value) are at most `total_steps`. With
     `cells == 1` the groups compose in parallel; else a release of all cells is a `cells`-fold
     composition at `steps`. tests/data/test_neighbours.py tries to break this.
     """

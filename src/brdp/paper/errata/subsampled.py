@@ -21,7 +21,7 @@ from brdp.paper.formulas.subsampling import (
     sum_variance_as_derived,
 )
 from brdp.paper.truth import split_noise
-from brdp.privacy import subsample
+from brdp.privacy.subsample import subsample
 
 _RATES = (0.5, 0.1, 0.01)
 

@@ -19,7 +19,7 @@ from brdp.paper.formulas.kernel import Floats
 from brdp.paper.formulas.noise import acceptance_rate
 from brdp.paper.formulas.subsampling import Query, before_amplification, optimal_sampling_rate
 from brdp.paper.truth import TrueCost, exact_plan, split_noise, true_cost
-from brdp.privacy import subsample
+from brdp.privacy.subsample import subsample
 
 KERNELS: tuple[tuple[str, str, KernelFor], ...] = (
     ("Lap", "laplace", laplace_with_delta_for),

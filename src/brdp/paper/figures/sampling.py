@@ -18,7 +18,7 @@ from brdp.paper.formulas.subsampling import (
     optimal_sampling_rate,
 )
 from brdp.paper.truth import exact_plan, split_noise
-from brdp.privacy import subsample
+from brdp.privacy.subsample import subsample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

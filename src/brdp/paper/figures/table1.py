@@ -28,8 +28,9 @@ from brdp.paper.formulas.budget import (
 )
 from brdp.paper.formulas.subsampling import amplified, before_amplification
 from brdp.paper.truth import exact_plan, split_curve, split_noise
-from brdp.privacy import Curve, subsample
+from brdp.privacy import Curve
 from brdp.privacy.compose import compose
+from brdp.privacy.subsample import subsample
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -191,6 +191,7 @@ GOOD = {"sensitivity": 1, "within": 3, "epsilon": 1.0, "delta": 1e-5}
         ({"kernel": "cauchy"}, "kernel"),
         ({"count": 0}, "count"),
         ({"count": 1.5}, "count"),
+        ({"count": 2, "cost": lambda curve: 1.0}, "cost"),
     ],
 )
 def test_bad_input_names_the_argument_and_what_would_be_right(bad, argument):

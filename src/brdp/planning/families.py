@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import final
 
+from brdp.noise import Recycled
+from brdp.noise.base import Noise
 from brdp.planning import one_level, stairs
 from brdp.planning.request import Budget, Candidate
 from brdp.planning.shapes import (
@@ -26,6 +28,15 @@ class Family(abc.ABC):
     @abc.abstractmethod
     def can_be_pure(self) -> bool:
         """Whether delta = 0 is within its reach."""
+
+    @property
+    @abc.abstractmethod
+    def recyclable(self) -> bool:
+        """Whether `member` takes weights below 1."""
+
+    @abc.abstractmethod
+    def member(self, scale: float, weight: float, sensitivity: float, within: float) -> Noise:
+        """The kernel of that scale, with that weight outside the bound (1: no recycler)."""
 
     @abc.abstractmethod
     def found(self, budget: Budget, *, recycled: bool) -> float:
@@ -47,6 +58,14 @@ class LogConcave(Family):
     def can_be_pure(self) -> bool:
         return self.shape.can_be_pure
 
+    @property
+    def recyclable(self) -> bool:
+        return True
+
+    def member(self, scale: float, weight: float, sensitivity: float, within: float) -> Noise:
+        kernel = self.shape.kernel(scale)
+        return kernel if weight == 1 else Recycled(kernel, within=within, rate=1 - weight)
+
     def found(self, budget: Budget, *, recycled: bool) -> float:
         if recycled:
             return one_level.acceptance_found(self.shape, budget)
@@ -67,6 +86,13 @@ class Stairs(Family):
     @property
     def can_be_pure(self) -> bool:
         return True
+
+    @property
+    def recyclable(self) -> bool:
+        return False
+
+    def member(self, scale: float, weight: float, sensitivity: float, within: float) -> Noise:
+        return stairs.kernel(sensitivity / scale, sensitivity, within, lattice=self.lattice)
 
     def found(self, budget: Budget, *, recycled: bool) -> float:
         if recycled:

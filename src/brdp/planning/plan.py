@@ -7,16 +7,18 @@ from collections.abc import Callable, Mapping
 
 from brdp import _validate
 from brdp.errors import InvalidInput, NotPossible
+from brdp.planning.company import Company, least_cost, most_acceptance
 from brdp.planning.families import ON_THE_INTEGERS, ON_THE_REALS, Family
 from brdp.planning.inverse import least_epsilon
 from brdp.planning.request import Budget, Candidate
 from brdp.planning.result import Alternative, Plan
-from brdp.privacy.cost import Cost
+from brdp.privacy.cost import Cost, EpsilonOfMany
 
 # What recycling must add, in log odds of acceptance or in log epsilon, to be worth its while.
 NEXT_TO_NOTHING = 1e-4
 # Certified noise ends a few roundings on the private side: less than this is no difference.
 ROUNDING = 1e-9
+COST_REMEDY = "A cost of your own may count releases itself: see brdp.privacy.cost.EpsilonOfMany."
 
 
 def plan(
@@ -44,12 +46,14 @@ def plan(
         delta: 0 is allowed and means pure; kernels that cannot be pure are then left out.
         kernel: "auto", "laplace", "gaussian" or "staircase".
         integer: plan noise on the integers, for counts and for releases on a lattice.
-        count: how many releases share the budget; more than 1 is not possible yet.
-        cost: what a release costs, from its curve; not possible yet for anything but the default, the
-            epsilon of the single release at delta.
+        count: how many releases, each with this noise and on the same data, share the budget.
+        cost: what a release costs, from its curve; default: the epsilon at delta of `count` of them.
+            With a cost of your own, `epsilon` is its limit, and `plan.epsilon` what it comes to.
 
     Guarantee: `plan.noise` is (plan.epsilon, plan.delta)-private for every pair of neighbouring inputs on
-    which the query differs by at most `sensitivity` (in whole steps, on the integers), by its exact curve.
+    which the query differs by at most `sensitivity` (in whole steps, on the integers), by its exact curve;
+    with `count`, that many of them together are, by certified composition. With a cost of your own the
+    guarantee is that the cost of the noise's curve is at most `plan.epsilon`.
     `plan.acceptance` is the probability that the noise is within the bound; it speaks of noise alone.
     """
     sensitivity = _validate.positive(sensitivity=sensitivity)
@@ -70,25 +74,78 @@ def plan(
             )
     families = _families(kernel, integer=integer, delta=delta)
     count = _validate.whole(count=count)
-    if count > 1 or cost is not None:
-        raise NotPossible(
-            "count above 1 and a cost of your own need composition, which is to come."
+    if cost is not None and count > 1:
+        raise InvalidInput(
+            "cost", expected="a cost or a count above 1", got=(cost, count), remedy=COST_REMEDY
         )
     if (epsilon is None) == (confidence is None):
         raise InvalidInput(
             "epsilon, confidence", expected="exactly one of them", got=(epsilon, confidence)
         )
     if epsilon is not None:
-        budget = Budget(sensitivity, within, _validate.positive(epsilon=epsilon), delta)
-        return _most_acceptance(families, budget, integer=integer)
-    confidence = _validate.between_zero_and_one(confidence=confidence)
-    return _least_epsilon(
-        families,
+        epsilon = _validate.positive(epsilon=epsilon)
+    else:
+        confidence = _validate.between_zero_and_one(confidence=confidence)
+    alone = count == 1 and cost is None
+    company = Company(sensitivity, within, cost or EpsilonOfMany(count, delta))
+    alternatives = []
+    for name, family in families.items():
+        for recycled in (False, True):
+            found: tuple[float, Candidate] | None
+            if epsilon is None:
+                found = _cheapest(family, company, confidence or 0.0, delta, recycled, alone=alone)
+            else:
+                found = _most(family, company, epsilon, delta, recycled, alone=alone)
+            if found is not None:
+                price, candidate = found
+                alternatives.append(
+                    Alternative(name, recycled, candidate.noise, candidate.acceptance, price)
+                )
+    best = _best(alternatives, worth=_thrift if epsilon is None else _log_odds)
+    return Plan(
+        noise=best.noise,
         sensitivity=sensitivity,
         within=within,
-        confidence=confidence,
+        acceptance=best.acceptance,
+        epsilon=best.epsilon,
         delta=delta,
         integer=integer,
+        alternatives=tuple(alternatives),
+        count=count,
+    )
+
+
+def _most(
+    family: Family, company: Company, epsilon: float, delta: float, recycled: bool, *, alone: bool
+) -> tuple[float, Candidate] | None:
+    """The promised epsilon, and the noise that is within the bound most often for it."""
+    if alone:
+        budget = Budget(company.sensitivity, company.within, epsilon, delta)
+        candidate = family.plan(budget, recycled=recycled)
+    else:
+        candidate = most_acceptance(family, company, limit=epsilon, recycled=recycled)
+    return None if candidate is None else (epsilon, candidate)
+
+
+def _cheapest(
+    family: Family,
+    company: Company,
+    confidence: float,
+    delta: float,
+    recycled: bool,
+    *,
+    alone: bool,
+) -> tuple[float, Candidate] | None:
+    """The least cost, and the noise that reaches the confidence for it."""
+    if not alone:
+        return least_cost(family, company, confidence=confidence, recycled=recycled)
+    return least_epsilon(
+        family,
+        sensitivity=company.sensitivity,
+        within=company.within,
+        confidence=confidence,
+        delta=delta,
+        recycled=recycled,
     )
 
 
@@ -106,68 +163,6 @@ def _families(kernel: str, *, integer: bool, delta: float) -> Mapping[str, Famil
             remedy="Give a delta such as 1e-6, or let kernel='auto' choose one that can be pure.",
         )
     return {kernel: known[kernel]}
-
-
-def _most_acceptance(families: Mapping[str, Family], budget: Budget, *, integer: bool) -> Plan:
-    alternatives = []
-    for name, family in families.items():
-        for recycled in (False, True):
-            candidate = family.plan(budget, recycled=recycled)
-            if candidate is not None:
-                alternatives.append(
-                    Alternative(
-                        name, recycled, candidate.noise, candidate.acceptance, budget.epsilon
-                    )
-                )
-    best = _best(alternatives, worth=_log_odds)
-    return Plan(
-        noise=best.noise,
-        sensitivity=budget.sensitivity,
-        within=budget.within,
-        acceptance=best.acceptance,
-        epsilon=budget.epsilon,
-        delta=budget.delta,
-        integer=integer,
-        alternatives=tuple(alternatives),
-    )
-
-
-def _least_epsilon(
-    families: Mapping[str, Family],
-    *,
-    sensitivity: float,
-    within: float,
-    confidence: float,
-    delta: float,
-    integer: bool,
-) -> Plan:
-    alternatives = []
-    for name, family in families.items():
-        for recycled in (False, True):
-            found: tuple[float, Candidate] | None = least_epsilon(
-                family,
-                sensitivity=sensitivity,
-                within=within,
-                confidence=confidence,
-                delta=delta,
-                recycled=recycled,
-            )
-            if found is not None:
-                epsilon, candidate = found
-                alternatives.append(
-                    Alternative(name, recycled, candidate.noise, candidate.acceptance, epsilon)
-                )
-    best = _best(alternatives, worth=_thrift)
-    return Plan(
-        noise=best.noise,
-        sensitivity=sensitivity,
-        within=within,
-        acceptance=best.acceptance,
-        epsilon=best.epsilon,
-        delta=delta,
-        integer=integer,
-        alternatives=tuple(alternatives),
-    )
 
 
 def _best(alternatives: list[Alternative], *, worth: Callable[[Alternative], float]) -> Alternative:

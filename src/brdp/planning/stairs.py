@@ -36,9 +36,8 @@ class _Steps:
     lattice: bool
 
     @classmethod
-    def of(cls, budget: Budget, *, lattice: bool) -> _Steps:
-        step = budget.sensitivity
-        edge = math.floor(budget.within) + 0.5 if lattice else budget.within
+    def of(cls, step: float, within: float, *, lattice: bool) -> _Steps:
+        edge = math.floor(within) + 0.5 if lattice else within
         asked = math.ceil(edge / step) - 1
         return cls(edge - asked * step, step, asked, lattice)
 
@@ -69,9 +68,14 @@ class _Steps:
         return min(self.half_core, self.step - self.half_core)
 
 
+def kernel(drop: float, sensitivity: float, within: float, *, lattice: bool) -> Staircase:
+    """The staircase of that drop with the core that suits the bound."""
+    return _Steps.of(sensitivity, within, lattice=lattice).kernel(drop)
+
+
 def plain(budget: Budget, *, lattice: bool) -> Candidate:
     """The steepest staircase that fits the budget by itself."""
-    steps = _Steps.of(budget, lattice=lattice)
+    steps = _Steps.of(budget.sensitivity, budget.within, lattice=lattice)
     drop = float(_plain_drop(steps, budget))
     noise = least_fitting(steps.kernel, drop, budget=budget, grow=-1.0)
     if noise is None:  # cannot happen near the closed form; a gentler stair always fits
@@ -83,7 +87,7 @@ def recycled(budget: Budget, *, lattice: bool) -> Candidate | None:
     """The best drop, stair and rate together; delta = 0 leaves nothing for a recycler to gain."""
     if budget.delta == 0:
         return None
-    steps = _Steps.of(budget, lattice=lattice)
+    steps = _Steps.of(budget.sensitivity, budget.within, lattice=lattice)
     best = _search(steps, budget)
     if best is None:
         return None
@@ -103,13 +107,17 @@ def recycled(budget: Budget, *, lattice: bool) -> Candidate | None:
 
 def acceptance_found(budget: Budget, *, lattice: bool) -> float:
     """Return the acceptance of the best staircase, plain or recycled, uncertified."""
-    best = None if budget.delta == 0 else _search(_Steps.of(budget, lattice=lattice), budget)
+    best = (
+        None
+        if budget.delta == 0
+        else _search(_Steps.of(budget.sensitivity, budget.within, lattice=lattice), budget)
+    )
     return max(plain_acceptance_found(budget, lattice=lattice), best[0] if best else 0.0)
 
 
 def plain_acceptance_found(budget: Budget, *, lattice: bool) -> float:
     """Return the acceptance of the plain staircase, uncertified."""
-    steps = _Steps.of(budget, lattice=lattice)
+    steps = _Steps.of(budget.sensitivity, budget.within, lattice=lattice)
     return float(1 - 2 * steps.tail(_plain_drop(steps, budget), np.array(float(steps.asked))))
 
 

@@ -25,3 +25,22 @@ class EpsilonAt:
 
     def __call__(self, curve: Curve) -> float:
         return curve.epsilon(delta=self.delta)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class EpsilonOfMany:
+    """The epsilon at a delta of `count` such releases on the same data: what one costs in company.
+
+    Guarantee: an upper bound, by certified composition; the queries may be chosen adaptively.
+    """
+
+    count: int
+    delta: float
+
+    def __post_init__(self) -> None:
+        _validate.whole(count=self.count)
+        _validate.below_one(delta=self.delta)
+
+    def __call__(self, curve: Curve) -> float:
+        return curve.compose(self.count).epsilon(delta=self.delta)

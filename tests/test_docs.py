@@ -18,8 +18,8 @@ import re
 import shlex
 import subprocess
 import sys
-import types
 import tomllib
+import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -63,11 +63,14 @@ def between_zero_and_one(*, remedy: str = "", **named: object) -> float:
 def whole(*, least: int = 1, remedy: str = "", **named: object) -> int:
     """Let through a whole number (3 and 3.0 alike) that is at least `least`."""
     name, value = _only(named)
-    expected = f"a whole number, {least} or above"
-    if isinstance(value, bool) or not isinstance(value, Real):
+    number: int | None = None
+    if isinstance(value, bool):
+        pass  # an int to Python, a slip to people
+    elif isinstance(value, Integral):
+        number = int(value)
+    elif isinstance(value, Real) and float(value).is_integer():
+        number = int(float(value))
+    if number is None or number < least:
+        expected = f"a whole number, {least} or above"
         raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
-    if not isinstance(value, Integral) and not float(value).is_integer():
-        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
-    if int(value) < least:
-        raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
-    return int(value)
+    return number

@@ -1,0 +1,165 @@
+"""`brdp audit`: test a mechanism's promise from outside, by samples."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brdp.audit import Coverage, Mechanism, Promise, Report
+
+BROKEN = 1
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "audit",
+        help="test a privacy promise by samples",
+        description="Draw answers on two neighbouring inputs and prove a lower bound on epsilon. Exit status "
+        "1 means that the promise is broken; 0 that nothing was found against it.",
+    )
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("spec", nargs="?", metavar="SPEC.json", help="as for `brdp account`")
+    what.add_argument(
+        "--mechanism",
+        metavar="MODULE:FUNCTION",
+        help="a Python function (input, size) -> that many answers, run as it is",
+    )
+    parser.add_argument(
+        "--inputs", nargs=2, type=float, default=(0.0, 1.0), metavar="X", help="default: 0 1"
+    )
+    parser.add_argument(
+        "--epsilon", type=float, help="the promise (default for a SPEC: what its account states)"
+    )
+    parser.add_argument("--delta", type=float, default=0.0, help="the promise's delta (default: 0)")
+    parser.add_argument("--draws", type=int, default=1_000_000, help="answers in each world")
+    parser.add_argument("--confidence", type=float, default=0.999, help="default: 0.999")
+    parser.add_argument(
+        "--within", type=float, nargs="+", help="also test coverage: T, or LOW HIGH"
+    )
+    parser.add_argument("--acceptance", type=float, help="the claim about coverage")
+    parser.add_argument("--report", metavar="FILE", help="write a page (.html) or the plots (.png)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Audit, then print and write."""
+    from brdp.audit import audit
+    from brdp.cli.output import print_json
+
+    mechanism, promise, coverage = _asked(args)
+    shown = _Progress() if sys.stderr.isatty() else None
+    report = audit(
+        mechanism,
+        promise,
+        draws=args.draws,
+        confidence=args.confidence,
+        coverage=coverage,
+        progress=shown,
+    )
+    if args.report:
+        _write(report, args.report)
+    if args.json:
+        print_json(report.to_dict())
+    else:
+        print(report)
+    return BROKEN if report.accused else 0
+
+
+def _asked(args: argparse.Namespace) -> tuple[Mechanism, Promise, Coverage | None]:
+    from brdp.audit import Additive, Black, Coverage, Promise, promise_of
+    from brdp.audit.spec import coverage_of, read_spec
+    from brdp.errors import InvalidInput
+
+    within = args.within
+    if within is not None:
+        if len(within) > 2:
+            raise InvalidInput("within", expected="one number or two", got=within)
+        within = within[0] if len(within) == 1 else tuple(within)
+    coverage: Coverage | None = None
+    if args.mechanism:
+        if args.epsilon is None:
+            raise InvalidInput(
+                "epsilon",
+                expected="the promise of the function",
+                got=None,
+                remedy="State it with --epsilon and --delta.",
+            )
+        if within is not None:
+            if args.acceptance is None:
+                raise InvalidInput("acceptance", expected="the claim about coverage", got=None)
+            coverage = Coverage(within=within, acceptance=args.acceptance, truth=args.inputs[0])
+        promise = Promise(epsilon=args.epsilon, delta=args.delta)
+        return Black(_function(args.mechanism), inputs=args.inputs), promise, coverage
+    releases = read_spec(_read(args.spec))
+    if within is not None:
+        coverage = coverage_of(releases[0], within=within, acceptance=args.acceptance)
+    if args.epsilon is None:
+        promise = promise_of(releases, delta=args.delta)
+    else:
+        promise = Promise(epsilon=args.epsilon, delta=args.delta)
+    return Additive(releases), promise, coverage
+
+
+def _read(name: str) -> Any:
+    import json
+
+    from brdp.errors import InvalidInput
+
+    try:
+        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
+        return json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("SPEC", expected="a file that can be read", got=name) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput("SPEC", expected="JSON", got=f"{name} ({error})") from error
+
+
+def _function(name: str) -> Any:
+    import importlib
+
+    from brdp.errors import InvalidInput
+
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, "")  # the caller's own directory, as `python -m` has it
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InvalidInput(
+            "mechanism", expected="MODULE:FUNCTION that can be imported", got=name
+        ) from error
+    finally:
+        sys.path.remove("")
+    if not callable(found):
+        raise InvalidInput("mechanism", expected="a function", got=name)
+    return found
+
+
+def _write(report: Report, name: str) -> None:
+    from brdp.errors import InvalidInput
+
+    if name.endswith(".html"):
+        Path(name).write_text(report.to_html(), encoding="utf-8")
+    elif name.endswith(".png"):
+        report.figure().savefig(name, dpi=120)
+    else:
+        raise InvalidInput("report", expected="a name that ends in .html or .png", got=name)
+    print(f"written to {name}", file=sys.stderr)
+
+
+class _Progress:
+    """A line on a terminal's stderr, rewritten at each hundredth."""
+
+    def __init__(self) -> None:
+        self.shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        percent = 100 * done // total
+        if percent != self.shown:
+            self.shown = percent
+            end = "\n" if done == total else ""
+            print(f"\raudit: {percent} % of {total:,} draws", end=end, file=sys.stderr, flush=True)

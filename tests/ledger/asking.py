@@ -9,11 +9,13 @@ from brdp.privacy.filters import SumFilter
 from brdp.privacy.filters.amount import rounded_up
 
 TABLE = "people"
+# what one charge costs: so little that a hundred thousand of them make a sensible epsilon
+EACH = 2.0**-20
 
 
 def filter_for(charges: int) -> SumFilter:
     """Room for so many charges of one unit each, and no more."""
-    return SumFilter(epsilon=float(charges), delta=charges * 1e-7, delta_each=1e-12)
+    return SumFilter(epsilon=charges * EACH, delta=charges * 1e-7, delta_each=1e-12)
 
 
 def request(
@@ -25,7 +27,7 @@ def request(
         question=f"question {name}",
         digest=name,
         version="1",
-        price=(rounded_up(epsilon), rounded_up(1e-12), rounded_up(Fraction(1, 1 << 100))),
+        price=(rounded_up(epsilon * EACH), rounded_up(1e-12), rounded_up(Fraction(1, 1 << 100))),
         tau=Fraction(1, 1 << 100),
         releases=(
             {

@@ -3,6 +3,7 @@ folder."""
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import pwd
@@ -25,7 +26,7 @@ def binaries() -> Path | None:
 
 
 class Server:
-    """A running server; every test takes a database of its own from it."""
+    """A running server; every test takes a schema of its own from it."""
 
     def __init__(self) -> None:
         found = binaries()
@@ -89,21 +90,17 @@ class Server:
         (self.data / "postmaster.pid").unlink(missing_ok=True)
 
     def database(self) -> str:
-        """The URL of a new, empty database."""
+        """A URL under which nothing is there yet: a schema of its own, far cheaper than a database."""
         import psycopg
 
         self.count += 1
         name = f"brdp_{self.count}"
-        with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
-        return self._url(name)
-
-    def _url(self, name: str) -> str:
-        return f"postgresql://{self.user}@127.0.0.1:{self.port}/{name}"
+        url = f"postgresql://{self.user}@127.0.0.1:{self.port}/postgres"
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {name}")
+        return f"{url}?options=-csearch_path%3D{name}"
 
     def stop(self) -> None:
-        try:
+        with contextlib.suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop")
-        except subprocess.CalledProcessError:
-            pass
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -53,11 +53,12 @@ def test_accuses_algorithm_1_where_it_leaks_six_times_its_delta() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1200)
 def test_accuses_algorithm_1_where_it_leaks_thousands_of_times_its_delta() -> None:
-    """theory.md 5, first row: 2.7e-5 for a promised 1e-8. Its event has probability 1.5e-4: 150 million draws."""
+    """theory.md 5, first row: 2.7e-5 for a promised 1e-8. Its events have probability 1e-4."""
     release = algorithm_1("gaussian", epsilon=3, delta=1e-8, sensitivity=1, within=10, split=2.1)
     report = audit(
-        Additive([release]), Promise(epsilon=3, delta=1e-8), draws=150_000_000, confidence=0.999
+        Additive([release]), Promise(epsilon=3, delta=1e-8), draws=300_000_000, confidence=0.99
     )
     assert report.broken
 

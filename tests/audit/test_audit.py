@@ -217,6 +217,19 @@ def test_an_answer_that_only_one_world_gives_proves_delta() -> None:
     assert report.delta_lower > 0.5
 
 
+def test_answers_that_are_no_numbers_count_as_answers() -> None:
+    """One world overflows or divides by 0 once in four; the other does not."""
+    for bad in (math.nan, math.inf, -math.inf):
+
+        def answers(x: float, size: int, bad: float = bad) -> np.ndarray:
+            rng = np.random.default_rng()
+            return np.where(rng.random(size) < 0.25 * x, bad, rng.laplace(size=size))
+
+        report = audit(Black(answers), Promise(epsilon=1.0, delta=0.1), draws=20_000)
+        assert report.broken
+        assert report.delta_lower > 0.1
+
+
 def test_progress_reaches_the_end() -> None:
     seen: list[tuple[int, int]] = []
     audit(

@@ -17,6 +17,8 @@ from brdp.noise.sampler import sampler_for
 
 # More columns than this would need more draws than anyone has.
 MOST_COLUMNS = 4096
+# Stands for infinity, and twice below 0 for NaN, where answers are sorted into cells.
+HUGE = 1e300
 
 
 class Mechanism(abc.ABC):
@@ -70,7 +72,8 @@ class Black(Mechanism):
                 got=f"an array of shape {rows.shape}",
                 remedy="The function takes (input, size) and returns that many independent answers.",
             )
-        return rows
+        # an answer that is no number is an answer too, and one that may tell worlds apart
+        return np.nan_to_num(rows, nan=-2 * HUGE, posinf=HUGE, neginf=-HUGE)
 
 
 @final

@@ -29,8 +29,9 @@ def dp_events(ledger: Ledger, *, table: str | None = None) -> Iterator[Any]:
 
     Guarantee: an accountant that composes the events bounds what was released, or refuses. dp-accounting has
     no event for most noise here: pure noise becomes the randomised response of its largest loss, which is
-    the worst there is; a discrete Gaussian its zero-concentrated bound; anything else an UnsupportedDpEvent. Give the accountant NeighboringRelation.REPLACE_ONE, which is how
-    dp-accounting reads a randomised response, whatever the table's own relation is.
+    the worst there is; a discrete Gaussian its zero-concentrated bound; anything else an
+    UnsupportedDpEvent. Give the accountant NeighboringRelation.REPLACE_ONE, which is how dp-accounting reads
+    a randomised response, whatever the table's own relation is.
     """
     for entry in ledger.entries():
         if entry.kind is not EntryKind.CHARGE or table not in (None, entry.table):

@@ -101,6 +101,13 @@ class Ledger:
         """The table's own budget."""
         return _own(self.budgets(table), table)
 
+    def covering(
+        self, budgets: tuple[BudgetStatus, ...], *, analyst: str
+    ) -> tuple[BudgetStatus, ...]:
+        """Those of a table's budgets that a charge of this analyst would count against now."""
+        time = self._clock()
+        return tuple(budget for budget in budgets if budget.covers(analyst=analyst, time=time))
+
     # ---- charges -----------------------------------------------------------------------------------------
 
     def ask(self, request: Request, *, serves: Serves, patience: float = 600.0) -> Granted | Stored:
@@ -126,29 +133,17 @@ class Ledger:
             clock_module.sleep(pause)
             pause = min(2 * pause, 0.25)
 
+    def stored(self, table: str, digest: str, *, serves: Serves) -> Stored | None:
+        """An answer that serves, if there is one. Charges nothing."""
+        return self._queue.read(lambda store: _find(store, table, digest, serves)[0])
+
     def _ask(
         self, store: Store, request: Request, serves: Serves, token: str
     ) -> Granted | Stored | None:
         time = self._time(store)
-        rows = store.execute(
-            f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
-            "ORDER BY seq DESC LIMIT 1000",
-            (request.table, request.digest),
-        )
-        interrupted: list[tuple[int, dict[str, Any]]] = []
-        for row in rows:
-            charge = entry_of(row).checked()
-            body = charge.body
-            if not serves(body["promise"]):
-                continue
-            answers = store.execute(
-                f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
-                (charge.seq,),
-            )
-            if answers:
-                answer = entry_of(answers[0]).checked()
-                return Stored(charge.seq, body, answer.body["answer"])
-            interrupted.append((charge.seq, body))
+        stored, interrupted = _find(store, request.table, request.digest, serves)
+        if stored is not None:
+            return stored
         for seq, body in interrupted:
             claim = claim_of(store, seq)
             if claim is None or claim.until < time or not may_be_alive(claim.holder):
@@ -297,6 +292,32 @@ class Ledger:
                 f"{head.time - now:.0f} s behind the last entry. Nothing was changed. Set the clock right."
             )
         return max(now, head.time)
+
+
+def _find(
+    store: Store, table: str, digest: str, serves: Serves
+) -> tuple[Stored | None, list[tuple[int, dict[str, Any]]]]:
+    """An answer that serves, or else the charges that would and have none."""
+    rows = store.execute(
+        f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
+        "ORDER BY seq DESC LIMIT 1000",
+        (table, digest),
+    )
+    interrupted: list[tuple[int, dict[str, Any]]] = []
+    for row in rows:
+        charge = entry_of(row).checked()
+        body = charge.body
+        if not serves(body["promise"]):
+            continue
+        answers = store.execute(
+            f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
+            (charge.seq,),
+        )
+        if answers:
+            answer = entry_of(answers[0]).checked()
+            return Stored(charge.seq, body, answer.body["answer"]), []
+        interrupted.append((charge.seq, body))
+    return None, interrupted
 
 
 def _own(budgets: tuple[BudgetStatus, ...], table: str) -> BudgetStatus:

@@ -13,7 +13,7 @@ from brdp.privacy.filters.amount import rounded_down, rounded_up, to_float
 from brdp.privacy.filters.base import RESERVED, Amounts, Filter, tau_amount, tau_limit
 
 # A pure price this close to the one at delta_each is taken instead, and saves its delta.
-AS_GOOD = 1 + 1e-9
+AS_GOOD = 1 + 1e-5
 
 
 @final

@@ -1,0 +1,111 @@
+"""The price of a question, and where it cannot be paid, the nearest bound that can. Reads no data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from brdp.catalog.table import Table
+from brdp.curator.prepare import Prepared, confidence_of_cell, prepare
+from brdp.curator.release import up_to_float
+from brdp.curator.results import Nearest, Price
+from brdp.errors import NotPossible
+from brdp.ledger import BudgetStatus
+from brdp.privacy.filters import Amounts
+from brdp.query.aggregate import Mean
+from brdp.query.model import Query
+from brdp.query.totals import totals_of
+
+WIDENINGS = 14
+REFINEMENTS = 5
+
+
+def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], free: bool) -> Price:
+    """What a resolved question costs, against the budgets that cover whoever asks."""
+    filter = budgets[0].filter
+    prepared = prepare(query, table, filter)
+    price = prepared.price(filter)
+    remaining = _remaining(budgets, price)
+    bounds, acceptance = _promised(prepared)
+    reachable = remaining > 0
+    nearest = None
+    if not reachable and query.epsilon is None:
+        nearest = _nearest(query, table, budgets)
+    return Price(
+        epsilon=filter.epsilon_of(price),
+        delta=filter.delta_of(price),
+        acceptance=acceptance,
+        bounds=bounds,
+        remaining_queries=remaining,
+        reachable=reachable or free,
+        free=free,
+        nearest=nearest,
+    )
+
+
+def _remaining(budgets: Sequence[BudgetStatus], price: Amounts) -> int:
+    return min(budget.state.remaining(price) for budget in budgets)
+
+
+def _promised(prepared: Prepared) -> tuple[dict[str, float], float]:
+    """The bound of every aggregate, and how often the least certain of them is kept."""
+    query, table = prepared.query, prepared.table
+    by_total = {release.total: release for release in prepared.releases}
+    bounds: dict[str, float] = {}
+    acceptance = 1.0
+    for item in query.items:
+        confidence = confidence_of_cell(item, query, table)
+        if isinstance(item.aggregate, Mean):
+            if item.within is not None:
+                bounds[item.name] = float(item.within)
+            acceptance = min(acceptance, confidence)
+            continue
+        (total,) = totals_of(item.aggregate, table)
+        release = by_total[total]
+        within = item.within if item.within is not None else release.within(confidence)
+        bounds[item.name] = up_to_float(within)
+        acceptance = min(acceptance, release.acceptance(within))
+    return bounds, acceptance
+
+
+def _nearest(query: Query, table: Table, budgets: Sequence[BudgetStatus]) -> Nearest | None:
+    """All bounds widened by one factor until the price fits."""
+    filter = budgets[0].filter
+
+    def widened(factor: Fraction) -> Query:
+        items = tuple(
+            replace(item, within=None if item.within is None else item.within * factor)
+            for item in query.items
+        )
+        return replace(query, items=items)
+
+    def fitting(factor: Fraction) -> float | None:
+        try:
+            price = prepare(widened(factor), table, filter).price(filter)
+        except NotPossible:
+            return None
+        return filter.epsilon_of(price) if _remaining(budgets, price) > 0 else None
+
+    low, high = Fraction(1), Fraction(2)
+    epsilon = fitting(high)
+    for _ in range(WIDENINGS):
+        if epsilon is not None:
+            break
+        low, high = high, 2 * high
+        epsilon = fitting(high)
+    if epsilon is None:
+        return None
+    for _ in range(REFINEMENTS):
+        middle = (low + high) / 2
+        found = fitting(middle)
+        if found is None:
+            low = middle
+        else:
+            high, epsilon = middle, found
+    bounds = {
+        item.name: up_to_float(item.within)
+        for item in widened(high).items
+        if item.within is not None
+    }
+    return Nearest(bounds, epsilon)

@@ -1,0 +1,211 @@
+"""Answers and prices, and the forms in which people take them away."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, final
+
+from brdp import _extras, _validate
+from brdp.catalog.table import Key
+
+Value = float | tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One number of an answer (or one per bin), with the bound it keeps with `confidence`.
+
+    The bound speaks of noise and rounding, not of what clipping and bounding left out.
+    """
+
+    value: Value
+    within: float | None
+    confidence: float
+    _half_width: Callable[[float], float]
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """Where the number without noise lies with probability `level`, from public figures alone."""
+        level = _validate.between_zero_and_one(level=level)
+        if isinstance(self.value, tuple):
+            raise TypeError("a histogram has an interval per bin: use intervals(level)")
+        half = self._half_width(level)
+        return self.value - half, self.value + half
+
+    def intervals(self, level: float = 0.95) -> tuple[tuple[float, float], ...]:
+        """The intervals of every bin."""
+        values = self.value if isinstance(self.value, tuple) else (self.value,)
+        return tuple(replace(self, value=value).interval(level) for value in values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        value = list(self.value) if isinstance(self.value, tuple) else _finite(self.value)
+        within = None if self.within is None else _finite(self.within)
+        return {"value": value, "within": within, "confidence": self.confidence}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One group: its public key and a cell for every aggregate."""
+
+    key: dict[str, Key]
+    cells: dict[str, Cell]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What left: rows of cells, what they cost and what to know about them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    epsilon: float
+    delta: float
+    replayed: bool
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def value(self, name: str | None = None) -> Value:
+        """The one number of an answer without groups (and with one aggregate, where none is named)."""
+        ((row,), names) = (self.rows, list(self.rows[0].cells))
+        if name is None:
+            (name,) = names
+        return row.cells[name].value
+
+    def post_processed(self, *, at_least: float | None = None, digits: int | None = None) -> Answer:
+        """The same answer clamped from below or rounded, and labelled so.
+
+        Clamping biases: sums of clamped counts are too large. It is never done unasked.
+        """
+        notes = list(self.notes)
+        if at_least is not None:
+            notes.append(
+                f"Post-processed: values below {at_least:g} were raised to it, which biases sums."
+            )
+        if digits is not None:
+            notes.append(f"Post-processed: values were rounded to {digits} digits after the point.")
+
+        def one(value: float) -> float:
+            raised = value if at_least is None else max(value, at_least)
+            return raised if digits is None else round(raised, digits)
+
+        def all_of(value: Value) -> Value:
+            return tuple(map(one, value)) if isinstance(value, tuple) else one(value)
+
+        rows = tuple(
+            replace(
+                row,
+                cells={
+                    name: replace(cell, value=all_of(cell.value))
+                    for name, cell in row.cells.items()
+                },
+            )
+            for row in self.rows
+        )
+        return replace(self, rows=rows, notes=tuple(notes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `brdp query --json` prints it."""
+        return {
+            "columns": list(self.columns),
+            "rows": [
+                {"key": row.key, "cells": {name: c.to_dict() for name, c in row.cells.items()}}
+                for row in self.rows
+            ],
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "replayed": self.replayed,
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return json.dumps(self.to_dict())
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """A flat record for each group: keys, values, and each value's bound."""
+        records = []
+        for row in self.rows:
+            record: dict[str, Any] = dict(row.key)
+            for name, cell in row.cells.items():
+                value = list(cell.value) if isinstance(cell.value, tuple) else cell.value
+                record[name] = value
+                record[f"{name}_within"] = cell.within
+            records.append(record)
+        return records
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame."""
+        return _extras.require("pandas", extra="frames").DataFrame(self.to_rows())
+
+    def to_polars(self) -> Any:
+        """A Polars DataFrame."""
+        return _extras.require("polars", extra="frames").DataFrame(self.to_rows())
+
+    def to_arrow(self) -> Any:
+        """An Arrow table."""
+        return _extras.require("pyarrow", extra="query").Table.from_pylist(self.to_rows())
+
+    def __str__(self) -> str:
+        from brdp.curator.display import answer_text
+
+        return answer_text(self)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The tightest bounds that the budget can still pay, and what they would take."""
+
+    within: dict[str, float]
+    epsilon: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: one number where there is one aggregate."""
+        within: Any = self.within
+        if len(self.within) == 1:
+            (within,) = self.within.values()
+        return {"within": within, "epsilon": self.epsilon}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a question would cost. Reads no data and spends nothing."""
+
+    epsilon: float
+    delta: float
+    acceptance: float
+    bounds: dict[str, float]
+    remaining_queries: int
+    reachable: bool
+    free: bool
+    nearest: Nearest | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `brdp query --price --json` prints it."""
+        return {
+            "epsilon": _finite(self.epsilon),
+            "delta": self.delta,
+            "acceptance": self.acceptance,
+            "bounds": self.bounds,
+            "remaining_queries": self.remaining_queries,
+            "reachable": self.reachable,
+            "free": self.free,
+            "nearest": None if self.nearest is None else self.nearest.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        from brdp.curator.display import price_text
+
+        return price_text(self)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -40,6 +40,9 @@ class Saddles:
 
     @classmethod
     def from_cumulant(cls, tilts: Floats, cumulant: Floats) -> Saddles:
+        # far out some moments are beyond floating point
+        known = np.isfinite(cumulant)
+        tilts, cumulant = tilts[known], cumulant[known]
         mean = np.gradient(cumulant, tilts)
         variance = np.maximum(np.gradient(mean, tilts), 1e-300)
         epsilons = mean - 1 / tilts - 1 / (1 + tilts)
@@ -64,6 +67,10 @@ class Saddles:
     def log_delta(self, tilt: float) -> float:
         """About log delta at the epsilon whose saddle point this tilt is."""
         return float(np.interp(math.log(tilt), np.log(self.tilts), self.log_deltas))
+
+    def variance_at(self, tilt: float) -> float:
+        """About the variance of the tilted sum."""
+        return float(np.interp(math.log(tilt), np.log(self.tilts), self.variance))
 
     def window(self, tilt: float, *, decay: float) -> tuple[float, float]:
         """Losses outside of which the tilted sum has less than about exp(-decay)."""

@@ -7,27 +7,39 @@ import math
 from collections.abc import Callable
 from typing import Protocol
 
+import numpy as np
+
 from brdp.errors import InvalidInput
 from brdp.privacy.base import Curve
+from brdp.privacy.contour import Batch, ContourSum, contour, product
 from brdp.privacy.fourier import FourierSum, convolve
 from brdp.privacy.loss import LossLaw
 from brdp.privacy.loss_of import losses_of
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.release import ReleaseCurve
-from brdp.privacy.saddle import Saddles
+from brdp.privacy.saddle import TILTS, Saddles
 from brdp.privacy.step import anchor, fitted_step
 from brdp.privacy.subsample import SampledCurve
+from brdp.privacy.transform import AtomicTransform, Transform, transform_of
 
 Bounds = tuple[float, float]
 Parts = tuple[tuple[Curve, int], ...]
 # One part: the laws of which any may be the worst, and how often.
 Laws = tuple[tuple[LossLaw, ...], int]
 
+# An infinite loss this probable (in logs) counts as certain: that only raises what is stated.
+CERTAIN = -1e-13
 # The window holds all but exp(-DECAY) of the tilted mass.
 DECAY = 32.0
-SIZES = (1 << 13, 1 << 16, 1 << 18, 1 << 20)
-# Relative gap at which no finer lattice is tried.
-GAP = 1e-6
+SIZES = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
+# How far below delta (in logs) the contour's errors are kept, and with how many nodes at most.
+EFFORTS = ((30.0, 1 << 12), (18.0, 1 << 14), (13.0, 1 << 16))
+# Relative gap at which nothing finer is tried, for few releases and for many.
+FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
+# No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
+STEEPEST = 200.0
+# Nor is it larger than this over one step of the lattice.
+FLATTEST = 10.0
 # Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
 NEGLIGIBLE, LEAST = -42.0, -600.0
 
@@ -42,6 +54,8 @@ class CertifiedSum(Protocol):
 
 def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
     """Bounds of log delta at one epsilon."""
+    if _lost(parts):
+        return 0.0, 0.0
     lower, upper = -math.inf, -math.inf
     for side in sides(parts):
         for laws, ends in _tasks(side):
@@ -53,6 +67,8 @@ def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
 
 def bounds_at_delta(parts: Parts, log_delta: float) -> Bounds:
     """Bounds of the epsilon at which log delta is this."""
+    if _lost(parts):
+        return math.inf, math.inf
     lower, upper = 0.0, 0.0
     for side in sides(parts):
         for laws, ends in _tasks(side):
@@ -60,6 +76,13 @@ def bounds_at_delta(parts: Parts, log_delta: float) -> Bounds:
             lower = max(lower, found[0] if ends[0] else 0.0)
             upper = max(upper, found[1] if ends[1] else 0.0)
     return lower, upper
+
+
+def _lost(parts: Parts) -> bool:
+    """Whether some release always shows what its neighbour never would."""
+    return any(
+        any(law.log_infinite > CERTAIN for law in laws) for side in sides(parts) for laws, _ in side
+    )
 
 
 @functools.lru_cache(maxsize=256)
@@ -108,13 +131,24 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float) -> Bounds:
     saddles = _saddles(laws)
     tilt = saddles.for_epsilon(epsilon)
     lower, upper = -math.inf, 0.0
+    for effort in EFFORTS:
+        nodes = _contour(
+            laws, tilt=tilt, epsilon=epsilon, log_delta=saddles.log_delta(tilt), effort=effort
+        )
+        if nodes is not None:
+            lower, upper = (
+                max(lower, nodes.log_lower(epsilon)),
+                min(upper, nodes.log_upper(epsilon)),
+            )
+            if upper - lower <= _gap(laws):
+                return lower, upper
     for size in SIZES:
         total = _fourier(
             laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=saddles.log_delta(tilt), size=size
         )
         lower = max(lower, total.log_lower(epsilon))
         upper = min(upper, total.log_upper(epsilon))
-        if upper - lower <= GAP:
+        if upper - lower <= _gap(laws):
             break
     return lower, upper
 
@@ -123,19 +157,80 @@ def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float) -> Bounds:
     saddles = _saddles(laws)
     tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, math.inf
+    for effort in EFFORTS:
+        nodes = _contour(laws, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort)
+        if nodes is not None:
+            found = bracket(nodes, log_delta, guess=epsilon, tilt=tilt)
+            lower, upper = max(lower, found[0]), min(upper, found[1])
+            if _narrow(lower, upper, _gap(laws)):
+                return lower, upper
     for size in SIZES:
         total = _fourier(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size)
         found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
         lower, upper = max(lower, found[0]), min(upper, found[1])
-        if upper - lower <= max(GAP * lower, 1e-9) or lower == math.inf:
+        if _narrow(lower, upper, _gap(laws)):
             break
         epsilon = upper if upper < math.inf else epsilon
     return lower, upper
 
 
+def _gap(laws: tuple[Laws, ...]) -> float:
+    return GAP if sum(count for _, count in laws) < FEW else GAP_OF_MANY
+
+
+def _narrow(lower: float, upper: float, gap: float) -> bool:
+    return lower == math.inf or upper - lower <= max(gap * lower, 1e-9)
+
+
 @functools.lru_cache(maxsize=256)
 def _saddles(laws: tuple[Laws, ...]) -> Saddles:
-    return Saddles.of(laws)
+    batches = _batches(laws)
+    if batches is None:
+        return Saddles.of(laws)
+    return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
+
+
+@functools.lru_cache(maxsize=256)
+def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
+    """The transforms of all laws, kind by kind; None where one has none, or where none ever fades."""
+    kinds: dict[type[Transform], tuple[list[LossLaw], list[int]]] = {}
+    for alternatives, count in laws:
+        kind = transform_of(alternatives[0])
+        if len(alternatives) > 1 or kind is None:
+            return None
+        members, counts = kinds.setdefault(kind, ([], []))
+        members.append(alternatives[0])
+        counts.append(count)
+    if set(kinds) == {AtomicTransform}:
+        return None
+    return tuple(
+        (kind(members), np.array(counts, dtype=np.float64))
+        for kind, (members, counts) in kinds.items()
+    )
+
+
+def _contour(
+    laws: tuple[Laws, ...],
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    effort: tuple[float, int],
+) -> ContourSum | None:
+    batches = _batches(laws)
+    if batches is None:
+        return None
+    finite = [(alternatives[0].log_infinite, count) for alternatives, count in laws]
+    return contour(
+        batches,
+        saddles=_saddles(laws),
+        tilt=tilt,
+        epsilon=epsilon,
+        log_delta=log_delta,
+        log_finite=math.fsum(n * math.log1p(-math.exp(m)) for m, n in finite),
+        tolerance=effort[0],
+        most_nodes=effort[1],
+    )
 
 
 def _fourier(
@@ -148,12 +243,17 @@ def _fourier(
     size: int,
 ) -> FourierSum:
     floor = max(LEAST, log_delta + NEGLIGIBLE - math.log(sum(count for _, count in laws)))
+    span = max(_span(law, floor) for alternatives, _ in laws for law in alternatives)
+    tilt = min(tilt, STEEPEST / span) if span > 0 else tilt
     low, high = saddles.window(tilt, decay=DECAY)
     low, high = min(low, epsilon), max(high, epsilon + 5 / tilt)
     widening = 1.0
     while True:
         middle, reach = 0.5 * (low + high), 0.55 * (high - low) * widening
-        step = fitted_step(laws, most=2 * reach / size, tilt=tilt)
+        # a narrow window is no reason to cut one release's losses into more cells than there are places
+        step = fitted_step(laws, most=max(2 * reach, span) / size, tilt=tilt)
+        # between the points of a coarse lattice the payoff falls like exp(-tilt * distance)
+        tilt = min(tilt, FLATTEST / step)
         # an exact lattice may be so coarse that far fewer places do
         places = size
         while places > 256 and places // 2 * step > 2 * reach:
@@ -167,6 +267,15 @@ def _fourier(
         if total.above + total.below < 1e-10 or widening > 60:
             return total
         widening *= 2
+
+
+def _span(law: LossLaw, log_floor: float) -> float:
+    """How far the finite losses of one release reach."""
+    low, high = law.support(log_floor)
+    losses, log_masses = law.atoms
+    heavy = losses[log_masses > log_floor]
+    low, high = min(low, heavy.min(initial=low)), max(high, heavy.max(initial=high))
+    return max(0.0, float(high - low))
 
 
 def _lattices(

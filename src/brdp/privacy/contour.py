@@ -1,0 +1,222 @@
+"""Composition by the inversion integral: delta as a sum over nodes on a line in the complex plane.
+
+    delta(epsilon) = (1 / 2 pi i) * integral of prod M_i(s)^T_i exp(-s epsilon) / (s (s + 1)) ds
+
+over Re s = tilt > 0. The trapezoid rule with step 2 pi / period is the truth plus aliases that are all
+positive and bounded by Chernoff; what lies past the last node is bounded by a majorant of |M|. Nothing
+depends on the counts but exponents, so a million releases cost what ten do. Proofs:
+docs/theory/composition.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from brdp.noise.base import Floats
+from brdp.privacy.majorant import Majorant
+from brdp.privacy.saddle import Saddles
+from brdp.privacy.transform import UNIT, Complexes, Transform
+
+# (transforms of laws of one kind, their counts)
+Batch = tuple[Transform, Floats]
+
+MOST_CELLS = 1 << 21
+# Where the nodes may end, relative to where they could for a normal law.
+NORMAL = np.array([0.9, 1.0, 1.1, 1.25, 1.5])
+FURTHER = np.geomspace(1.8, 1e5, 60)
+# Where Chernoff's bounds of the aliases are tried, relative to the tilt.
+NEAR = np.array([0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 5.0, 10.0])
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ContourSum:
+    """Nodes, their weights, and what bounds the errors of their sum."""
+
+    tilt: float
+    period: float
+    # log of the product of moments at the tilt, and the error of that log
+    log_scale: float
+    scale_error: float
+    frequencies: Floats
+    # product of moments relative to the tilt's, over s (s + 1); the first one halved
+    weights: Complexes
+    errors: Floats
+    # log of the bound on what lies past the last node, relative to the scale
+    log_beyond: float
+    # Chernoff's bounds: log k + log of the product of moments, at tilts below and above
+    tilts: Floats
+    log_bounds: Floats
+    infinite: float
+
+    def log_upper(self, epsilon: float) -> float:
+        """Upper bound of log delta(epsilon): aliases only add."""
+        value, wrong = self._sum(epsilon)
+        return min(0.0, self._log(value + wrong, epsilon, self.scale_error + 1e-15))
+
+    def log_lower(self, epsilon: float) -> float:
+        """Lower bound of log delta(epsilon)."""
+        value, wrong = self._sum(epsilon)
+        aliases = self._aliases(epsilon)
+        return self._log(value - wrong - aliases, epsilon, -self.scale_error - 1e-15)
+
+    def _log(self, value: float, epsilon: float, slack: float) -> float:
+        finite = -math.inf
+        if value > 0:
+            finite = math.log(value) + self.log_scale - self.tilt * epsilon + slack
+            finite += math.copysign(4 * UNIT * (abs(self.log_scale) + self.tilt * epsilon), slack)
+        infinite = -math.inf
+        if self.infinite > 0:
+            infinite = math.log(self.infinite) + math.copysign(1e-13, slack)
+        return float(np.logaddexp(finite, infinite))
+
+    def _sum(self, epsilon: float) -> tuple[float, float]:
+        """The trapezoid sum relative to exp(log_scale - tilt * epsilon), and its error but aliases."""
+        angle = self.frequencies * epsilon
+        terms = self.weights.real * np.cos(angle) + self.weights.imag * np.sin(angle)
+        size = np.abs(self.weights)
+        wrong = float(self.errors @ size) + 4 * UNIT * float(size @ (2.0 + np.abs(angle)))
+        share = 2 / self.period
+        return share * float(terms.sum()), share * wrong + _exp(self.log_beyond)
+
+    def _aliases(self, epsilon: float) -> float:
+        """Upper bound of all aliases, relative to exp(log_scale - tilt * epsilon)."""
+        away = self.tilts - self.tilt
+        logs = self.log_bounds - self.log_scale - away * epsilon
+        # a geometric series of ratio exp(-|away| period)
+        series = logs - np.abs(away) * self.period - np.log(-np.expm1(-np.abs(away) * self.period))
+        above, below = series[away > 0], series[away < 0]
+        # delta is at most 1: the series of exp(-tilt * period)
+        sure = self.tilt * (epsilon - self.period) - self.log_scale
+        sure -= math.log(-math.expm1(-self.tilt * self.period))
+        return _exp(float(above.min(initial=math.inf))) + _exp(float(below.min(initial=sure)))
+
+
+def contour(
+    batches: Sequence[Batch],
+    *,
+    saddles: Saddles,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    log_finite: float,
+    tolerance: float,
+    most_nodes: int,
+) -> ContourSum | None:
+    """Lay the nodes for delta near epsilon; None where they would be too many."""
+    tilts = tilt * NEAR
+    log_bounds, bound_error = product(batches, tilts.astype(np.complex128))
+    k = tilts * np.log(tilts / (1 + tilts)) - np.log1p(tilts)
+    bounds = log_bounds.real + bound_error + k
+    log_scale, scale_error = (
+        float(x[0]) for x in _realproduct(batches, np.array([tilt], dtype=np.complex128))
+    )
+    if not math.isfinite(log_scale + scale_error):
+        return None
+    finite = np.isfinite(bounds)
+    tilts, bounds = tilts[finite], bounds[finite]
+    # what delta is, in units of exp(log_scale - tilt * epsilon)
+    floor = log_delta - log_scale + tilt * epsilon - tolerance
+    period = _period(tilts, bounds, tilt, epsilon, log_scale, floor)
+    step = 2 * math.pi / period
+    found = _last_frequency(
+        batches,
+        tilt=tilt,
+        floor=floor,
+        variance=saddles.variance_at(tilt),
+        step=step,
+        most_nodes=most_nodes,
+    )
+    if found is None:
+        return None
+    last, log_beyond = found
+    nodes = max(8, math.ceil(last / step))
+    rows = sum(len(counts) for _, counts in batches)
+    if nodes > most_nodes or nodes * rows > MOST_CELLS:
+        return None
+    frequencies = step * np.arange(nodes + 1, dtype=np.float64)
+    s = np.asarray(tilt + 1j * frequencies, dtype=np.complex128)
+    logs, errors = product(batches, s)
+    weights = np.asarray(np.exp(logs - log_scale) / (s * (s + 1)), dtype=np.complex128)
+    weights[0] *= 0.5
+    errors = np.where(weights == 0, 0.0, np.expm1(np.minimum(errors, 700.0)))
+    if not np.isfinite(errors).all():
+        return None
+    return ContourSum(
+        tilt=tilt,
+        period=period,
+        log_scale=log_scale,
+        scale_error=scale_error,
+        frequencies=frequencies,
+        weights=weights,
+        errors=errors,
+        log_beyond=log_beyond,
+        tilts=tilts,
+        log_bounds=bounds,
+        infinite=-math.expm1(log_finite),
+    )
+
+
+def product(batches: Sequence[Batch], s: Complexes) -> tuple[Complexes, Floats]:
+    """log of the product of all moments to their counts, and its absolute error."""
+    logs, errors = np.zeros(len(s), dtype=np.complex128), np.zeros(len(s))
+    for transform, counts in batches:
+        values, wrong = transform.log_moments(s[None])
+        # the imaginary part is defined up to whole turns, which whole counts keep
+        logs += (counts[:, None] * values).sum(axis=0)
+        bends = np.abs(values.real) + np.abs(values.imag)
+        errors += (counts[:, None] * (wrong + 4 * UNIT * bends)).sum(axis=0)
+    return logs, errors
+
+
+def _realproduct(batches: Sequence[Batch], s: Complexes) -> tuple[Floats, Floats]:
+    logs, errors = product(batches, s)
+    return logs.real, errors
+
+
+def _period(
+    tilts: Floats, bounds: Floats, tilt: float, epsilon: float, log_scale: float, floor: float
+) -> float:
+    """The least period whose aliases stay below exp(floor)."""
+    away = tilts - tilt
+    logs = bounds - log_scale - away * epsilon
+    needed = (logs - floor + 0.7) / np.abs(away)
+    above = float(needed[away > 0].min(initial=math.inf))
+    sure = (tilt * epsilon - log_scale - floor + 0.7) / tilt
+    below = float(needed[away < 0].min(initial=sure))
+    return max(above, below, 1.0 / tilt, 1e-9)
+
+
+def _last_frequency(
+    batches: Sequence[Batch],
+    *,
+    tilt: float,
+    floor: float,
+    variance: float,
+    step: float,
+    most_nodes: int,
+) -> tuple[float, float] | None:
+    """Where the majorant has fallen far enough to stop, and the log of the bound on the rest."""
+    majorants = [(Majorant(transform, tilt), counts) for transform, counts in batches]
+    # what a normal law of that variance needs, and then further and further out
+    normal = math.sqrt(2 * max(1.0, -floor) / variance)
+    for candidates in (normal * NORMAL, normal * FURTHER):
+        if candidates[0] > most_nodes * step:
+            return None
+        ends = np.maximum(candidates, 4 * step)
+        beyond = -np.log(math.pi * ends)
+        for majorant, counts in majorants:
+            beyond = beyond + counts @ np.log(majorant.suprema(ends))
+        enough = np.flatnonzero(beyond <= floor)
+        if len(enough):
+            return float(ends[enough[0]]), float(beyond[enough[0]])
+    return None
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf

@@ -11,6 +11,7 @@ import pytest
 
 import brdp
 from brdp.errors import BrdpError, NotPossible
+from brdp.privacy.lattice import laws_of
 
 
 @dataclass(frozen=True)
@@ -152,20 +153,42 @@ def test_rising_weights_on_the_integers_take_every_shift():
 
 
 def test_wide_discrete_gaussian_masses_are_those_of_the_sum():
-    """From sigma = 1e4 on masses are integrals with one correction; here beside the plain sum."""
-    sigma = 2e4
+    """From sigma = 1000 on masses are integrals with one correction; here beside the plain sum."""
+    sigma = 1.2e3
     noise = brdp.DiscreteGaussian(sigma)
     k = np.arange(-20 * int(sigma), 20 * int(sigma) + 1, dtype=np.float64)
     mass = np.exp(-0.5 * (k / sigma) ** 2)
     total = mass.sum()
-    for low, high in [(-3, 5), (17, 40_000), (100_000, np.inf), (-np.inf, -150_000), (0, 0)]:
+    for low, high in [(-3, 5), (17, 2_000), (7_000, np.inf), (-np.inf, -15_000), (0, 0)]:
         direct = mass[(k >= low) & (k <= high)].sum() / total
         assert math.exp(noise.log_mass(low, high)) == pytest.approx(direct, rel=1e-11)
 
 
 def test_noise_too_wide_for_its_cells_is_refused_with_a_way_out():
     with pytest.raises(NotPossible, match="coarser"):
-        brdp.DiscreteGaussian(1e7).privacy().delta(epsilon=1)
+        brdp.DiscreteLaplace(1e6).privacy(sensitivity=20_000_000).delta(epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("noise", "sensitivity"),
+    [
+        (brdp.DiscreteGaussian(1000.001), 1),
+        (brdp.Recycled(brdp.DiscreteGaussian(1500.0), within=300, rate=0.9), 100),
+        (brdp.Recycled(brdp.DiscreteGaussian(1200.0), within=(-300, 2000), rate=0.9), 5),
+        (brdp.Recycled(brdp.DiscreteGaussian(1200.0), within=0, rate=0.5), 1),
+        (brdp.DiscreteGaussian(1200.0), 150_000),
+    ],
+)
+def test_wide_discrete_gaussians_have_the_curve_of_their_cells(noise, sensitivity):
+    """From sigma = 1000 on sums over integers are corrected integrals; here beside every single cell."""
+    epsilons = np.array([0.0, 1e-4, 0.01, 0.1, 0.5, 1.0, 3.0, 8.0])
+    by_cells = np.max(
+        [law.log_delta(epsilons) for law in laws_of(noise, float(sensitivity))], axis=0
+    )
+    seen = by_cells > -690
+    found = noise.privacy(sensitivity=sensitivity).evaluate(epsilons)
+    assert seen.sum() >= 2
+    np.testing.assert_allclose(found[seen], by_cells[seen], rtol=0, atol=1e-11)  # logs
 
 
 def test_every_refusal_is_a_brdp_error():

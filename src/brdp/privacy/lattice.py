@@ -12,6 +12,7 @@ from brdp import _validate
 from brdp.errors import NotPossible
 from brdp.noise import DiscreteGaussian
 from brdp.noise.base import Floats, Noise
+from brdp.noise.discrete_gaussian import WIDE
 from brdp.privacy.atoms import AtomicLaw
 from brdp.privacy.cells import cells_of
 from brdp.privacy.divergence import discrete_gaussian_moment
@@ -19,6 +20,7 @@ from brdp.privacy.pieces import directions
 from brdp.privacy.real import log_release_probability
 from brdp.privacy.release import ReleaseCurve
 from brdp.privacy.unimodal import require_unimodal, unimodal
+from brdp.privacy.wide import wide_log_delta
 
 MOST_SHIFTS = 1024
 
@@ -46,6 +48,11 @@ class CellCurve(ReleaseCurve):
             require_unimodal(self.noise)
 
     def evaluate(self, epsilon: Floats) -> Floats:
+        kernel = self.noise.kernel
+        if isinstance(kernel, DiscreteGaussian) and kernel.sigma > WIDE and unimodal(self.noise):
+            shift = int(self.sensitivity)
+            log_sum = wide_log_delta(self.noise, kernel, np.asarray(epsilon), shift)
+            return np.minimum(log_sum - log_release_probability(self.noise), 0.0)
         laws = laws_of(self.noise, self.sensitivity)
         worst = functools.reduce(np.maximum, (law.log_delta(epsilon) for law in laws))
         return np.minimum(worst, 0.0)

@@ -84,4 +84,5 @@ def _summed(sigma: float, first: Floats, end: Floats, crossing: Floats, slope: f
     total = integral - (corrections(stop) - corrections(start))
     with np.errstate(divide="ignore", invalid="ignore"):
         log_total = np.log(np.maximum(total, 0.0))
-    return log_total - 0.5 * (peak / sigma) ** 2 - log_normaliser(sigma)
+    result: Floats = log_total - 0.5 * (peak / sigma) ** 2 - log_normaliser(sigma)
+    return result

@@ -79,7 +79,9 @@ def test_fourier_accounting_agrees_with_the_closed_form() -> None:
     kernel = GaussianKernel(30.7, 1.0)
     epsilon = np.linspace(0.5, 5.0, 10)
     fourier = fourier_profile(gaussian_characteristic(kernel), count=1000)
-    assert fourier(epsilon) == pytest.approx(composed_gaussian(kernel, count=1000)(epsilon), abs=1e-11)
+    assert fourier(epsilon) == pytest.approx(
+        composed_gaussian(kernel, count=1000)(epsilon), abs=1e-11
+    )
 
 
 def test_fourier_accounting_agrees_with_the_exact_composition_of_the_laplace() -> None:
@@ -98,7 +100,9 @@ def test_renyi_of_the_laplace_is_the_integral() -> None:
             [-mpmath.inf, 0, 1, mpmath.inf],
         )
         exact = float(mpmath.log(moment) / (order - 1))
-        assert float(renyi_laplace(LaplaceKernel(1.2, 1.0), order)) == pytest.approx(exact, rel=1e-12)
+        assert float(renyi_laplace(LaplaceKernel(1.2, 1.0), order)) == pytest.approx(
+            exact, rel=1e-12
+        )
 
 
 def test_renyi_accounting_gives_the_values_of_the_theory() -> None:

@@ -144,7 +144,13 @@ def test_acceptance_under_sampling_by_drawing() -> None:
     Control: Proposition 7's formula is off by far more.
     """
     split = split_at(
-        1.2, epsilon=3.0, delta=1e-5, sensitivity=1.0, lower=-1.0, upper=1.0, kernel_for=gaussian_for
+        1.2,
+        epsilon=3.0,
+        delta=1e-5,
+        sensitivity=1.0,
+        lower=-1.0,
+        upper=1.0,
+        kernel_for=gaussian_for,
     )
     rng = np.random.default_rng(8)
     sigma, q, size = float(split.kernel.sigma), float(split.rate), 400_000  # type: ignore[attr-defined]

@@ -101,7 +101,12 @@ def test_acceptances_of_the_theory() -> None:
 def test_acceptance_crosses_nine_tenths_near_four_and_a_half() -> None:
     for delta, expected in ((1e-6, 0.8986), (1e-5, 0.9141)):
         split = optimal_split(
-            epsilon=4.5, delta=delta, sensitivity=1.0, lower=-1.0, upper=1.0, kernel_for=gaussian_for
+            epsilon=4.5,
+            delta=delta,
+            sensitivity=1.0,
+            lower=-1.0,
+            upper=1.0,
+            kernel_for=gaussian_for,
         )
         assert float(split.acceptance) == pytest.approx(expected, abs=6e-5)
 
@@ -169,7 +174,9 @@ def test_theorem_2_and_what_replaces_it() -> None:
     holds = delta_that_always_holds(kernel, delta=0.1, lower=-0.087, upper=0.087, rate=rate)
     exact = float(curve_of(kernel, lower=-0.087, upper=0.087, rate=rate).delta(epsilon=e))
     assert exact <= float(holds)
-    assert float(recycling_loss(rate=baseline_rate(epsilon=3.0, kernel_epsilon=1.0))) == pytest.approx(2.0)
+    assert float(
+        recycling_loss(rate=baseline_rate(epsilon=3.0, kernel_epsilon=1.0))
+    ) == pytest.approx(2.0)
 
 
 def test_weight_is_the_smaller_region_for_lopsided_bounds() -> None:

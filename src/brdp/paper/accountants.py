@@ -134,7 +134,7 @@ def fourier_profile(
         e = np.asarray(epsilon, float)
         above = np.clip(tails(0.0, e), 0.0, 1.0)
         beyond = np.clip(tails(1j, e), 0.0, 1.0)
-        return np.clip(above - np.exp(np.minimum(e, 700.0)) * beyond, 0.0, above)
+        return np.asarray(np.clip(above - np.exp(np.minimum(e, 700.0)) * beyond, 0.0, above))
 
     return profile
 

@@ -40,10 +40,11 @@ SENSITIVITIES = (1.0, 5.0, 22.0)
 BOUNDS = (0.5, 1.0, 3.0, 10.0)
 SHARES = (0.2, 0.35, 0.5, 0.7, 0.9)
 
-GRID = (
+_AXES = (
     "ε in .1, .5, 1, 2, 3, 5; δ in 1e-2, 1e-3, 1e-5, 1e-8; Δ in 1, 5, 22; θ in .5, 1, 3, 10; "
     "ε_y/ε in .2, .35, .5, .7, .9"
 )
+GRID = f"{_AXES}; Gaussian at (ε_y, δ), Laplace at (ε_y, 0)"
 BUDGET_GRID = (
     "ε in .1, .5, 1, 2, 3, 5; δ in 1e-2, 1e-3, 1e-5, 1e-8; Δ in 1, 5, 22; θ in .5, 1, 3, 10"
 )
@@ -152,9 +153,9 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
         exact = _deltas(
             Split(at.epsilon * at.share, kernel, rate, -at.within, at.within), at.epsilon
         )
-        claim = f"Theorem 2, {word} kernel, symmetric bounds"
+        claim = f"Theorem 2, {word} kernel at (ε_y, δ), symmetric bounds"
         out.append(
-            Frequency(claim, GRID, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
+            Frequency(claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
         )
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())

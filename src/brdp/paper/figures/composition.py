@@ -55,7 +55,7 @@ class CompositionPanel(Panel):
     delta: float = 1e-5
     sensitivity: float = 1.0
     within: float = 1.0
-    counts: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    counts: tuple[int, ...] = (1, 10, 20, 50, 100, 200, 500, 1000)
 
     @property
     def name(self) -> str:
@@ -126,22 +126,25 @@ class CompositionPanel(Panel):
         return rows
 
     def draw(self, rows: Rows) -> Figure:
-        figure, axes = style.new_figure(style.PAGE, 2.9, ncols=2, sharex=True)
+        figure, axes = style.new_figure(
+            style.PAGE, 4.4, nrows=2, ncols=2, sharex=True, height_ratios=(1.5, 1)
+        )
         for i, word in enumerate(("gaussian", "laplace")):
-            one = axes[0, i]
+            top, bottom = axes[:, i]
+            plain = np.array(column(pick(rows, kernel=word, series="plain"), "epsilon"))
             for series, (label, colour, dash) in _LOOKS.items():
                 some = pick(rows, kernel=word, series=series)
-                one.plot(
-                    column(some, "count"), column(some, "epsilon"), color=colour, linestyle=dash,
-                    label=label, marker="o", markersize=2.5,
-                )  # fmt: skip
-            one.set_xscale("log")
-            one.set_yscale("log")
-            one.set_xlabel("number of releases T")
-            one.set_ylabel("total ε at δ = 1e-5")
-            style.letter(
-                one, f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}"
-            )
+                x, total = column(some, "count"), np.array(column(some, "epsilon"))
+                look = {"color": colour, "linestyle": dash, "marker": "o", "markersize": 2.5}
+                top.plot(x, total, label=label, **look)
+                bottom.plot(x, total / plain, **look)
+            top.set_xscale("log")
+            top.set_yscale("log")
+            bottom.set_xlabel("number of releases T")
+            title = f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}"
+            style.letter(top, title)
+        axes[0, 0].set_ylabel(f"total ε at δ = {self.delta:g}")
+        axes[1, 0].set_ylabel("relative to plain")
         axes[0, 0].legend(loc="upper left")
         return figure
 

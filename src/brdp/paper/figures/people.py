@@ -19,6 +19,7 @@ from brdp.errors import InvalidInput
 from brdp.paper.formulas.kernel import Floats
 
 _SECONDS_A_MONTH = 30.4375 * 86400.0
+_GAIN = "capital_gain"
 _GOWALLA_COLUMNS = ("user", "time")
 
 
@@ -45,9 +46,7 @@ def read_adult(path: Path) -> People:
     """Capital gain in thousand dollars of each record without a missing value."""
     with _text(path) as file:
         rows = [
-            float(row["capital-gain"]) / 1000.0
-            for row in csv.DictReader(file)
-            if "?" not in row.values()
+            float(row[_GAIN]) / 1000.0 for row in csv.DictReader(file) if "?" not in row.values()
         ]
     if not rows:
         raise InvalidInput("adult", expected="the Adult table", got=str(path))

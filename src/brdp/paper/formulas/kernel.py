@@ -111,7 +111,7 @@ class LaplaceKernel(PaperKernel):
         e = np.asarray(epsilon, float)
         largest = np.asarray(self.sensitivity / self.scale, float)
         inside = -np.expm1(0.5 * (np.clip(e, -largest, largest) - largest))
-        return np.where(e <= -largest, -np.expm1(np.minimum(e, 0.0)), inside)
+        return np.asarray(np.where(e <= -largest, -np.expm1(np.minimum(e, 0.0)), inside))
 
     def at(self, index: int) -> LaplaceKernel:
         scale, shift = np.broadcast_arrays(self.scale, self.sensitivity)

@@ -6,6 +6,7 @@ the same test on a control whose scale is off by 10 %, which must be rejected. S
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import pickle
 import secrets
@@ -192,7 +193,13 @@ def test_bounds_are_inclusive_and_arrays_keep_their_shape():
 
 # ---- samples -----------------------------------------------------------------------------------------------------
 
-SAMPLED = [case for case in MOMENTS if case.kernel != kernels.DiscreteGaussian(0.4)]
+# Nearly all of a narrow truncated law is alike at every scale, so a rate of 0.99 would leave the control
+# without power: there the rate is 0.8.
+SAMPLED = [
+    dataclasses.replace(case, rate=min(case.rate, 0.8)) if case.bounds == (-0.5, 0.5) else case
+    for case in MOMENTS
+    if case.kernel != kernels.DiscreteGaussian(0.4)
+]
 SAMPLED.append(Case(kernels.DiscreteLaplace(0.7), 1.0, (0.0, 0.0), 0.5))
 SIZE = 150_000
 

@@ -24,6 +24,9 @@ from brdp.noise.staircase import Staircase
 
 # Mass beyond the support of a table, before normalising: about 2^-TAIL_BITS of the whole.
 TAIL_BITS = 114
+# Polynomials follow a kernel this closely where MOST_NODES allow it; what is left is charged in any case.
+MISFIT_BITS = 122
+MOST_NODES = 16
 
 
 class Shape(abc.ABC):
@@ -53,20 +56,24 @@ class Shape(abc.ABC):
 
     @property
     @abc.abstractmethod
-    def nodes(self) -> int:
-        """How many values per block fix the polynomial that stands for f (its degree plus 1)."""
-
-    @property
-    @abc.abstractmethod
     def widest_block(self) -> float:
         """The widest block over which `misfit` stays negligible."""
 
     @abc.abstractmethod
-    def misfit(self, width: int) -> Fraction:
+    def misfit(self, width: int, nodes: int) -> Fraction:
         """Return an upper bound, relative to f(0), on how far interpolation is from f on any integer.
 
         The polynomial meets f at the middles of `nodes` equal parts of the block (see `node_product`).
         """
+
+
+@functools.lru_cache(maxsize=256)
+def nodes_for(shape: Shape, width: int) -> int:
+    """Return how many values per block fix a polynomial that stands for f (its degree plus 1)."""
+    for nodes in range(1, MOST_NODES):
+        if shape.misfit(width, nodes) * (1 << MISFIT_BITS) <= 1:
+            return nodes
+    return MOST_NODES
 
 
 def node_product(nodes: int) -> Fraction:
@@ -112,17 +119,12 @@ class Exponential(Shape):
         yield 0
 
     @property
-    def nodes(self) -> int:
-        return 16
-
-    @property
     def widest_block(self) -> float:
         return float(self.scale) / 16
 
-    def misfit(self, width: int) -> Fraction:
+    def misfit(self, width: int, nodes: int) -> Fraction:
         # the n-th derivative is at most scale^-n
-        n = self.nodes
-        return (width / self.scale) ** n * node_product(n) / math.factorial(n)
+        return (width / self.scale) ** nodes * node_product(nodes) / math.factorial(nodes)
 
 
 @final
@@ -161,19 +163,14 @@ class Bell(Shape):
         yield 0
 
     @property
-    def nodes(self) -> int:
-        return 16
-
-    @property
     def widest_block(self) -> float:
         return float(self.sigma) / 32
 
-    def misfit(self, width: int) -> Fraction:
+    def misfit(self, width: int, nodes: int) -> Fraction:
         # Cramer's bound on Hermite functions: |f^(n)| <= 1.09 sqrt(n!) / sigma^n
-        n = self.nodes
-        root = math.isqrt(math.factorial(n)) + 1
-        derivative = Fraction(109, 100) * root / math.factorial(n)
-        return (width / self.sigma) ** n * node_product(n) * derivative
+        root = math.isqrt(math.factorial(nodes)) + 1
+        derivative = Fraction(109, 100) * root / math.factorial(nodes)
+        return (width / self.sigma) ** nodes * node_product(nodes) * derivative
 
 
 @final
@@ -214,14 +211,10 @@ class Stairs(Shape):
         yield from range(self.core + 1, last + 1, self.step)
 
     @property
-    def nodes(self) -> int:
-        return 1
-
-    @property
     def widest_block(self) -> float:
         return math.inf
 
-    def misfit(self, width: int) -> Fraction:
+    def misfit(self, width: int, nodes: int) -> Fraction:
         return Fraction(0)
 
 

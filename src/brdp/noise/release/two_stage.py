@@ -26,11 +26,14 @@ from brdp.noise.release.bits import Words
 from brdp.noise.release.cells import Support
 from brdp.noise.release.fixed import BITS
 from brdp.noise.release.lookup import Drawer, Integers, Scratch
+from brdp.noise.release.shape import nodes_for
 
 # Together they keep the tables within 64 MiB: 2^15 * 16 rows, twice for narrower blocks, at 32 bytes, and
 # 2^19 columns of the first stage at 64 bytes.
 WIDEST_BLOCK = 1 << 15
 MOST_ENTRIES = 1 << 19
+# Of the widths that do, the least from here on: its offset tables stay in the cache.
+USUAL_BLOCK = 1 << 12
 # Narrower blocks of a smooth kernel are not worth a polynomial: their integers stand alone.
 NARROWEST_SMOOTH = 16
 
@@ -168,7 +171,7 @@ class Entries:
     def add(self, support: Support, run: Run, keep: int, *, side: int) -> None:
         """Add a run of blocks on one side of 0, given by absolute values."""
         shape, width = support.shape, run.width
-        nodes = shape.nodes if width > 1 else 1
+        nodes = nodes_for(shape, width) if width > 1 else 1
         if len(self.masses) + nodes * run.count > MOST_ENTRIES:
             raise TooManyEntries
         base, rows = self._base(width, nodes), rows_of(width, nodes)
@@ -178,7 +181,7 @@ class Entries:
         ]
         matrix, denominator, norm = bernstein_inverse(nodes)
         shift = WORD - (rows.columns - 1).bit_length()
-        misfit = math.ceil(shape.misfit(width) * (1 << BITS)) if width > 1 else 0
+        misfit = math.ceil(shape.misfit(width, nodes) * (1 << BITS)) if width > 1 else 0
         for block in range(run.count):
             at = [values[block] for values in points]
             weights = [
@@ -197,6 +200,18 @@ class Entries:
                 self.masses.append(mass * rows.sums[j].numerator // rows.sums[j].denominator)
 
 
+def block_width(support: Support) -> int:
+    """Choose how wide most blocks are: a power of two."""
+    shape = support.shape
+    widest = WIDEST_BLOCK
+    while widest > max(1.0, shape.widest_block):
+        widest //= 2
+    width = min(USUAL_BLOCK, widest)
+    while width < widest and support.size * nodes_for(shape, width) > width * MOST_ENTRIES // 2:
+        width *= 2
+    return width
+
+
 def runs(support: Support, *, side: int) -> Iterator[tuple[Run, int]]:
     """Cut one side of 0 (by absolute value; 0 itself is on the right) into runs of smooth blocks."""
     shape = support.shape
@@ -204,10 +219,8 @@ def runs(support: Support, *, side: int) -> Iterator[tuple[Run, int]]:
     cuts = list(itertools.islice(pieces, MOST_ENTRIES // 4))
     if next(pieces, None) is not None:  # each piece is an entry or more on both sides
         raise TooManyEntries
-    widest = min(
-        WIDEST_BLOCK, 1 << max(0, math.floor(math.log2(max(1.0, min(shape.widest_block, 2.0**60)))))
-    )
-    narrowest = NARROWEST_SMOOTH if shape.nodes > 1 else 1
+    widest = block_width(support)
+    narrowest = 1 if nodes_for(shape, 2) == 1 else NARROWEST_SMOOTH
     for cell in support.cells:
         if side > 0:
             first, last = max(cell.first, 0), cell.last

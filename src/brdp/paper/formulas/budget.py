@@ -112,6 +112,7 @@ def optimal_split(
     kernel_for: KernelFor,
     minimise: Objective = objective,
     tolerance: float = 1e-6,
+    rate_tolerance: float = 1e-12,
     acceptance: Callable[[Split], Floats] | None = None,
 ) -> Split:
     """Algorithm 2 (optimal epsilon_y by ternary search) for a whole grid at once, then Algorithm 1.
@@ -135,6 +136,7 @@ def optimal_split(
             lower=lower,
             upper=upper,
             kernel_for=kernel_for,
+            tolerance=rate_tolerance,
         )
 
     def value(at: Split) -> Floats:

@@ -20,6 +20,9 @@ from brdp.paper.formulas.budget import Objective, Split, gaussian_for, objective
 from brdp.paper.formulas.kernel import Floats, GaussianKernel
 
 
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
+
+
 def amplified(
     *, epsilon: ArrayLike, delta: ArrayLike, sampling_rate: ArrayLike
 ) -> tuple[Floats, Floats]:
@@ -168,6 +171,7 @@ def subsampled_split(
         kernel_for=gaussian_for,
         minimise=minimise,
         tolerance=tolerance,
+        rate_tolerance=1e-9,
         acceptance=lambda at: convolved_acceptance(at, spread),
     )
     plain = gaussian_for(*np.broadcast_arrays(e1, d1, np.asarray(sensitivity, float)))
@@ -239,7 +243,7 @@ def acceptance_of_the_sum(split: Split, sampling_deviation: ArrayLike) -> Floats
     sigma, spread, low, high, q = np.broadcast_arrays(
         kernel.sigma, sampling_deviation, split.lower, split.upper, split.rate
     )
-    x, weights = np.polynomial.legendre.leggauss(400)
+    x, weights = _NODES, _WEIGHTS
     half = 0.5 * (high - low)[..., None]
     n = 0.5 * (high + low)[..., None] + half * x
     s = np.maximum(spread, 1e-300)[..., None]

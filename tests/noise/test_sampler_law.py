@@ -21,7 +21,7 @@ from brdp.noise.release.lookup import CHUNK, Drawer
 from brdp.noise.release.one_table import OneTable
 from brdp.noise.release.shape import Shape, node_product, shape_of
 from brdp.noise.release.two_stage import TwoStage, power_blocks
-from brdp.noise.sampler import exact_sampler_for, sampler_for
+from brdp.noise.sampler import TableSampler, exact_sampler_for, require_table, sampler_for
 
 NOISES: list[brdp.Noise] = [
     brdp.DiscreteLaplace(0.01),
@@ -315,8 +315,31 @@ def test_noise_on_the_reals_is_refused() -> None:
     ids=repr,
 )
 def test_noise_too_wide_is_refused_at_once(noise: brdp.Noise) -> None:
-    with pytest.raises(NotPossible, match="coarser resolution"):
-        sampler_for(noise)
+    for ask in (sampler_for, require_table):
+        with pytest.raises(NotPossible, match="coarser resolution"):
+            ask(noise)
+
+
+def test_what_has_room_is_known_without_building() -> None:
+    """The quick answer and the tables agree, on either side of the limit."""
+    agreed = set()
+    for noise in (
+        brdp.DiscreteLaplace(3.0),
+        brdp.DiscreteLaplace(1e6),
+        brdp.DiscreteGaussian(2e7),
+        brdp.DiscreteLaplace(3e7),
+        brdp.Recycled(brdp.DiscreteGaussian(1e5), within=12_345, rate=0.5),
+    ):
+        answers = []
+        for ask in (require_table, TableSampler):
+            try:
+                ask(noise)
+                answers.append(True)
+            except NotPossible:
+                answers.append(False)
+        assert answers[0] == answers[1], noise
+        agreed.add(answers[0])
+    assert agreed == {True, False}
 
 
 def test_a_loop_without_end_is_refused() -> None:

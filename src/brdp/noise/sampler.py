@@ -187,6 +187,19 @@ def sampler_for(noise: Noise) -> TableSampler:
     return _cache.get(noise)
 
 
+def require_table(noise: Noise) -> None:
+    """Refuse, in milliseconds, noise that `sampler_for` would refuse as too wide for its tables.
+
+    For planning, which has to know but does not draw.
+    """
+    support = support_of(noise)
+    if support.size > one_table.LARGEST:
+        try:
+            two_stage.require_room(support)
+        except two_stage.TooManyEntries:
+            raise too_wide(noise) from None
+
+
 def exact_sampler_for(noise: Noise) -> ExactSampler:
     """Return the exact sampler for integer noise: no distance to the law at all, microseconds per round."""
     return ExactSampler(noise)

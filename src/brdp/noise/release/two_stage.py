@@ -79,12 +79,11 @@ class TwoStage(Drawer):
     WORDS_PER_DRAW = 4
 
     def __init__(self, support: Support) -> None:
+        require_room(support)
         entries = Entries()
         for side in (1, -1):
             for run, keep in runs(support, side=side):
                 entries.add(support, run, keep, side=side)
-        if len(entries.masses) > MOST_ENTRIES:
-            raise TooManyEntries
         first = quantise(entries.masses, error=Fraction(entries.error) + support.tail)
         rows = [rows_of(width, nodes) for width, nodes in entries.bases]
         self.total_variation: Fraction = first.total_variation + max(
@@ -145,6 +144,16 @@ class TwoStage(Drawer):
         np.add(values, bases[:drawn], out=values)
 
 
+def require_room(support: Support) -> None:
+    """Raise TooManyEntries where a law would not fit; quick, for nothing is built."""
+    entries = 0
+    for side in (1, -1):
+        for run, _ in runs(support, side=side):
+            entries += run.count * (nodes_for(support.shape, run.width) if run.width > 1 else 1)
+            if entries > MOST_ENTRIES:
+                raise TooManyEntries
+
+
 class TooManyEntries(Exception):
     """The law does not fit: a signal inside this package, never shown."""
 
@@ -172,8 +181,6 @@ class Entries:
         """Add a run of blocks on one side of 0, given by absolute values."""
         shape, width = support.shape, run.width
         nodes = nodes_for(shape, width) if width > 1 else 1
-        if len(self.masses) + nodes * run.count > MOST_ENTRIES:
-            raise TooManyEntries
         base, rows = self._base(width, nodes), rows_of(width, nodes)
         points = [
             shape.walk(run.start + width * t - Fraction(1, 2), Fraction(width), run.count)

@@ -202,7 +202,7 @@ def _last_frequency(
     most_nodes: int,
 ) -> tuple[float, float] | None:
     """Where the majorant has fallen far enough to stop, and the log of the bound on the rest."""
-    majorants = [(Majorant(transform, tilt), counts) for transform, counts in batches]
+    majorants = [(Majorant(transform, counts, tilt), counts) for transform, counts in batches]
     # what a normal law of that variance needs, and then further and further out
     normal = math.sqrt(2 * max(1.0, -floor) / variance)
     for candidates in (normal * NORMAL, normal * FURTHER):

@@ -140,8 +140,10 @@ def log_narrow_mass(low: Floats, high: Floats, width: Floats) -> Floats:
     middle = 0.5 * (low + high)
     narrow = width * (1 + np.abs(middle)) < 0.5
     if not narrow.all():
-        mass = log_normal_mass(low, high, width=width)
+        mass = np.empty(len(middle))
         mass[narrow] = log_narrow_mass(low[narrow], high[narrow], width[narrow])
+        wide = ~narrow
+        mass[wide] = log_normal_mass(low[wide], high[wide], width=width[wide])
         return mass
     total = np.zeros(len(middle))
     for node, weight in zip(FEW_NODES, FEW_WEIGHTS, strict=True):

@@ -19,6 +19,8 @@ EVEN = 16
 SPACING = 0.4
 # The tails of closed form are followed until this share of their way down is left.
 LEFT = 0.1
+# Far below any delta, in logs.
+SUFFICIENT = 120.0
 
 
 class Majorant:
@@ -30,8 +32,10 @@ class Majorant:
 
     __slots__ = ("after", "drop_near", "log_scale", "near", "points", "slack", "tilt", "transform")
 
-    def __init__(self, transform: Transform, tilt: float) -> None:
+    def __init__(self, transform: Transform, counts: Floats, tilt: float) -> None:
         self.transform, self.tilt = transform, tilt
+        # so low that the releases of this law alone suffice to end the integral
+        enough = np.exp(-SUFFICIENT / counts)[:, None]
         centre, error = transform.log_moments(np.full((1, 1), tilt, dtype=np.complex128))
         self.log_scale = centre.real
         self.slack = 8 * error + 1e-13 * (1 + np.abs(centre.real))
@@ -40,7 +44,7 @@ class Majorant:
         # real orders down to tilt - near must exist: all do that are above -1/2
         self.near = np.minimum(0.75 / deviation, tilt + 0.4)
         self.drop_near = self._drop(self.near)
-        self._lay_grid(variance)
+        self._lay_grid(variance, enough)
 
     def _variance(self) -> Floats:
         """Upper bounds of the variance of the tilted losses, by growth(r) / r^2 for a small r."""
@@ -54,11 +58,11 @@ class Majorant:
             growth = self._growth(rate)
         return np.maximum((growth + self.slack) / rate**2, 1e-300)
 
-    def _lay_grid(self, variance: Floats) -> None:
+    def _lay_grid(self, variance: Floats, enough: Floats) -> None:
         spacing = SPACING / np.sqrt(variance)
         points = np.concatenate([self.near, self.near + spacing * GRID], axis=1)
         tails = np.minimum(1.0, self.transform.tails(self.tilt, points))
-        settled = tails <= tails[:, -1:] + LEFT * (1 - tails[:, -1:])
+        settled = tails <= np.maximum(tails[:, -1:] + LEFT * (1 - tails[:, -1:]), enough)
         # as far as the slowest of these laws needs; wide gaps are bridged by the tails alone
         last = max(1, int(np.max(np.argmax(settled, axis=1))))
         self.points = points[:, : last + 1]

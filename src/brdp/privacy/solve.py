@@ -15,12 +15,15 @@ from brdp.privacy.contour import Batch, ContourSum, contour, product
 from brdp.privacy.fourier import FourierSum, convolve
 from brdp.privacy.loss import LossLaw
 from brdp.privacy.loss_of import losses_of
+from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
+from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.release import ReleaseCurve
 from brdp.privacy.saddle import TILTS, Saddles
 from brdp.privacy.step import anchor, fitted_step
 from brdp.privacy.subsample import SampledCurve
 from brdp.privacy.transform import AtomicTransform, Transform, transform_of
+from brdp.privacy.transform_sampled import SampledTransform
 
 Bounds = tuple[float, float]
 Parts = tuple[tuple[Curve, int], ...]
@@ -39,7 +42,7 @@ FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
 # No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
 STEEPEST = 200.0
 # Nor is it larger than this over one step of the lattice.
-FLATTEST = 10.0
+FLATTEST = 3.0
 # Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
 NEGLIGIBLE, LEAST = -42.0, -600.0
 
@@ -59,7 +62,7 @@ def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
     lower, upper = -math.inf, -math.inf
     for side in sides(parts):
         for laws, ends in _tasks(side):
-            found = _refined_at_epsilon(laws, epsilon)
+            found = _refined_at_epsilon(laws, epsilon, above=lower)
             lower = max(lower, found[0] if ends[0] else -math.inf)
             upper = max(upper, found[1] if ends[1] else -math.inf)
     return lower, upper
@@ -72,7 +75,7 @@ def bounds_at_delta(parts: Parts, log_delta: float) -> Bounds:
     lower, upper = 0.0, 0.0
     for side in sides(parts):
         for laws, ends in _tasks(side):
-            found = _refined_at_delta(laws, log_delta)
+            found = _refined_at_delta(laws, log_delta, above=lower)
             lower = max(lower, found[0] if ends[0] else 0.0)
             upper = max(upper, found[1] if ends[1] else 0.0)
     return lower, upper
@@ -127,7 +130,8 @@ def _tasks(side: tuple[Laws, ...]) -> list[tuple[tuple[Laws, ...], tuple[bool, b
     return tasks
 
 
-def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float) -> Bounds:
+def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float) -> Bounds:
+    """Bounds of log delta; no finer than needed to see that it is below `above`."""
     saddles = _saddles(laws)
     tilt = saddles.for_epsilon(epsilon)
     lower, upper = -math.inf, 0.0
@@ -140,7 +144,7 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float) -> Bounds:
                 max(lower, nodes.log_lower(epsilon)),
                 min(upper, nodes.log_upper(epsilon)),
             )
-            if upper - lower <= _gap(laws):
+            if upper - lower <= _gap(laws) or upper <= above:
                 return lower, upper
     for size in SIZES:
         total = _fourier(
@@ -148,12 +152,13 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float) -> Bounds:
         )
         lower = max(lower, total.log_lower(epsilon))
         upper = min(upper, total.log_upper(epsilon))
-        if upper - lower <= _gap(laws):
+        if upper - lower <= _gap(laws) or upper <= above:
             break
     return lower, upper
 
 
-def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float) -> Bounds:
+def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float, *, above: float) -> Bounds:
+    """Bounds of epsilon; no finer than needed to see that it is below `above`."""
     saddles = _saddles(laws)
     tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, math.inf
@@ -162,13 +167,13 @@ def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float) -> Bounds:
         if nodes is not None:
             found = bracket(nodes, log_delta, guess=epsilon, tilt=tilt)
             lower, upper = max(lower, found[0]), min(upper, found[1])
-            if _narrow(lower, upper, _gap(laws)):
+            if _narrow(lower, upper, _gap(laws)) or upper <= above:
                 return lower, upper
     for size in SIZES:
         total = _fourier(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size)
         found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
         lower, upper = max(lower, found[0]), min(upper, found[1])
-        if _narrow(lower, upper, _gap(laws)):
+        if _narrow(lower, upper, _gap(laws)) or upper <= above:
             break
         epsilon = upper if upper < math.inf else epsilon
     return lower, upper
@@ -185,7 +190,7 @@ def _narrow(lower: float, upper: float, gap: float) -> bool:
 @functools.lru_cache(maxsize=256)
 def _saddles(laws: tuple[Laws, ...]) -> Saddles:
     batches = _batches(laws)
-    if batches is None:
+    if batches is None or any(isinstance(kind, SampledTransform) for kind, _ in batches):
         return Saddles.of(laws)
     return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
 
@@ -195,7 +200,7 @@ def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
     """The transforms of all laws, kind by kind; None where one has none, or where none ever fades."""
     kinds: dict[type[Transform], tuple[list[LossLaw], list[int]]] = {}
     for alternatives, count in laws:
-        kind = transform_of(alternatives[0])
+        kind = _kind(alternatives[0])
         if len(alternatives) > 1 or kind is None:
             return None
         members, counts = kinds.setdefault(kind, ([], []))
@@ -207,6 +212,12 @@ def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
         (kind(members), np.array(counts, dtype=np.float64))
         for kind, (members, counts) in kinds.items()
     )
+
+
+def _kind(law: LossLaw) -> type[Transform] | None:
+    if isinstance(law, SampledLoss):
+        return SampledTransform if isinstance(law.base, GaussianLoss | LaplaceLoss) else None
+    return transform_of(law)
 
 
 def _contour(
@@ -264,7 +275,7 @@ def _fourier(
             low=middle - reach,
             size=places,
         )
-        if total.above + total.below < 1e-10 or widening > 60:
+        if total.above + total.below < 1e-13 or widening > 60:
             return total
         widening *= 2
 

@@ -12,7 +12,7 @@ from brdp.privacy.loss import LossLaw
 CANDIDATES = 400
 MOST_ATOMS = 24
 # Splits this small count as none: the lattice is the atoms' own, however coarse.
-EXACT = 1e-9
+EXACT = 1e-13
 
 
 def fitted_step(

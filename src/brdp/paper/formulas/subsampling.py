@@ -19,7 +19,6 @@ from brdp.paper.accountants import composed_gaussian, epsilon_of
 from brdp.paper.formulas.budget import Objective, Split, gaussian_for, objective, optimal_split
 from brdp.paper.formulas.kernel import Floats, GaussianKernel
 
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(200)
 
 

@@ -1,6 +1,6 @@
 """The errata in words, each with the functions that compute its evidence.
 
-E1 to E7 follow theory.md, section 5; E8 to E17 were found while the paper was being reproduced.
+E1 to E7 were known when the project began; E8 to E17 were found while the paper was reproduced.
 Long because it is prose.
 """
 
@@ -34,7 +34,7 @@ ERRATA: tuple[Erratum, ...] = (
         "where recycling *lowers* the loss by L, is left out; it holds mass that Theorem 1 counts at Z; (iii) when "
         "(1-W) δ_Z(ε) + W ≤ δ no q < 1 violates the printed inequality, and the search runs up to 1 - tol.",
         replacement="The curve in closed form: cut the line at the bounds and at the bounds shifted by Δ; on each "
-        "piece both weights are constant and {loss > ε} is one interval (theory.md, section 2). The rate is then "
+        "piece both weights are constant and {loss > ε} is one interval (theory/curve.md). The rate is then "
         "found by scanning, because δ is monotone neither in q nor in the scale, and certified: "
         "`brdp.Recycled(...).privacy(...)` and `brdp.plan(...)`.",
         evidence=single.wrong_rates,
@@ -286,7 +286,7 @@ SURVIVES: tuple[str, ...] = (
     "and Z do not depend on the data, nor does the number of rounds.",
     "**The worst shift.** The paper takes the full sensitivity as the worst case without proof. For symmetric "
     "bounds and the kernels it uses this is right, because the released density is unimodal with its mode at 0 "
-    "(theory.md, section 2).",
+    "(theory/curve.md).",
     "**The acceptance gains**, which are greater than claimed once q is exact: see E15 and Figure 4. Proposition 4 "
     "(recycling never accepts less than its kernel alone) is true of the best split.",
     "**Basic composition** (Remark 3), and Remark 2 for neighbours by adding or removing.",

@@ -65,7 +65,7 @@ class Settings:
 
 
 def settings() -> Settings:
-    """All 1,440 settings of theory.md, section 5."""
+    """All 1,440 settings of the stated grid."""
     axes = (EPSILONS, DELTAS, SENSITIVITIES, BOUNDS, SHARES)
     return Settings(*np.array(list(itertools.product(*axes))).T)
 

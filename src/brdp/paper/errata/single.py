@@ -46,7 +46,7 @@ WRONG_RATES: tuple[tuple[str, KernelFor, float, float, float, float, float], ...
 
 
 def wrong_rates() -> tuple[Evidence, ...]:
-    """Algorithm 1's rate and what it truly costs, in the settings of theory.md's table."""
+    """Algorithm 1's rate and what it truly costs, in five telling settings."""
     out = []
     for word, kernel_for, epsilon, delta, sensitivity, within, kernel_epsilon in WRONG_RATES:
         split = split_at(
@@ -145,7 +145,7 @@ def no_privacy() -> tuple[Evidence, ...]:
 
 
 def false_theorem_2() -> tuple[Evidence, ...]:
-    """The two settings of theory.md."""
+    """Narrow bounds under a Laplace kernel, lopsided bounds under a Gaussian one."""
     laplace = calibrated_laplace_with_delta(epsilon=1.0, delta=0.1, sensitivity=1.0)
     total = float(total_epsilon(kernel_epsilon=1.0, rate=0.99))
     first = float(curve_of(laplace, lower=-0.087, upper=0.087, rate=0.99).delta(epsilon=total))

@@ -55,7 +55,7 @@ class CompositionPanel(Panel):
     delta: float = 1e-5
     sensitivity: float = 1.0
     within: float = 1.0
-    counts: tuple[int, ...] = (1, 10, 20, 50, 100, 200, 500, 1000)
+    counts: tuple[int, ...] = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
     @property
     def name(self) -> str:

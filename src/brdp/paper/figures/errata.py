@@ -30,7 +30,7 @@ This page is written by `brdp reproduce --only errata --out DIR`, which computes
 page to what the command writes. "Stated" is the paper's number, or its promise; "true" is the exact one (an upper
 bound under composition and sampling), unless the quantity says otherwise. Symbols are the paper's: ε_y is the
 kernel's budget, q the recycling rate, θ the error bound, Δ the sensitivity, p the kernel's acceptance, p̄ = 1 - p,
-Z = 1 - p̄q, L = -log(1-q). The settings behind theory are in docs/theory.md, section 5.
+Z = 1 - p̄q, L = -log(1-q).
 """
 
 

@@ -76,7 +76,7 @@ engines: .venv/.test ## install what the engine tests need: PostgreSQL, a JRE, p
 	  elif ! command -v apt-get >/dev/null; then echo "== NOT INSTALLED (no apt-get here):$$missing. Install them by hand; their tests will be skipped until then." >&2; \
 	  elif [ "$$(id -u)" != 0 ]; then echo "== NOT INSTALLED (not root):$$missing. Run: apt-get install$$missing" >&2; \
 	  else echo "== INSTALLING WITH apt-get:$$missing"; \
-	    { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends $$missing; } \
+	    { timeout 300 apt-get -o Acquire::Retries=1 update && DEBIAN_FRONTEND=noninteractive timeout 900 apt-get install --yes --no-install-recommends $$missing; } \
 	      || echo "== NOT INSTALLED (apt-get failed):$$missing. Their tests will be skipped." >&2; \
 	  fi
 	@echo "== INSTALLING INTO .venv: requirements/spark.lock (pyspark, about 430 MB)"

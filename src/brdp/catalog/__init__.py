@@ -4,7 +4,7 @@ from brdp.catalog.clip import Clip
 from brdp.catalog.initial import init_text
 from brdp.catalog.load import load_catalog, parse_catalog
 from brdp.catalog.schema import Kind, Schema, read_schema
-from brdp.catalog.source import CSVSource, ParquetSource, Source
+from brdp.catalog.source import CSVSource, ParquetSource, PostgresSource, Source, SparkSource
 from brdp.catalog.table import Budget, Catalog, Column, Key, Table
 from brdp.catalog.unit import ColumnUnit, Relation, RowUnit, Unit
 
@@ -18,10 +18,12 @@ __all__ = [
     "Key",
     "Kind",
     "ParquetSource",
+    "PostgresSource",
     "Relation",
     "RowUnit",
     "Schema",
     "Source",
+    "SparkSource",
     "Table",
     "Unit",
     "init_text",

@@ -9,7 +9,14 @@ from typing import TypeVar
 
 from brdp.catalog.clip import Clip
 from brdp.catalog.reader import Reader
-from brdp.catalog.source import CSVSource, ParquetSource, Source
+from brdp.catalog.source import (
+    POSTGRES_SCHEMES,
+    CSVSource,
+    ParquetSource,
+    PostgresSource,
+    Source,
+    SparkSource,
+)
 from brdp.catalog.table import Budget, Catalog, Column, Key, Table, check_edges, check_keys
 from brdp.catalog.unit import ColumnUnit, Relation, RowUnit, Unit
 from brdp.errors import InvalidInput
@@ -108,18 +115,28 @@ def _table(name: str, reader: Reader, folder: Path) -> Table:
 
 def _source(reader: Reader, folder: Path) -> Source:
     remedy = 'Write a path or glob, for example: source = "data/*.parquet"'
+    if isinstance(reader.raw("source"), dict):
+        return _engine_source(reader, folder)
     written = reader.texts("source", remedy=remedy)
     form = reader.text("format", default="auto")
     delimiter = reader.text("delimiter") if reader.has("delimiter") else None
     if not written:
         raise reader.refuse("source", expected="a path or glob", got="nothing", remedy=remedy)
+    if len(written) == 1 and written[0].startswith(POSTGRES_SCHEMES):
+        if form != "auto" or delimiter is not None:
+            raise reader.refuse(
+                "source", expected="no format and no delimiter for a database", got="one"
+            )
+        name = _table_name(reader)
+        return _named(reader, lambda: PostgresSource(written[0], name))
     for path in written:
         if "://" in path:
             raise reader.refuse(
                 "source",
-                expected="a path or glob of Parquet or CSV files",
+                expected="a path or glob of Parquet or CSV files, or a PostgreSQL URL",
                 got=path.partition("://")[0] + "://...",  # what follows may hold a password
-                remedy="Sources by URL are not there yet.",
+                remedy="Object stores are read by Spark: "
+                'source = { spark = "active", path = "s3a://bucket/visits" }',
             )
     if form not in ("auto", "parquet", "csv"):
         raise reader.refuse("format", expected='"parquet" or "csv"', got=form)
@@ -144,6 +161,34 @@ def _source(reader: Reader, folder: Path) -> Source:
     if delimiter is None:
         delimiter = "\t" if ".tsv" in written[0].lower() else ","
     return _named(reader, lambda: CSVSource(paths, delimiter=delimiter))
+
+
+def _engine_source(reader: Reader, folder: Path) -> Source:
+    """source = { postgres = URL, table = NAME } or { spark = SESSION, table = NAME or path = PATH }."""
+    inner = reader.inner("source")
+    assert inner is not None  # noqa: S101 - a dict was just seen
+    if inner.has("postgres"):
+        url = inner.text("postgres")
+        table = _table_name(inner)
+        inner.finish()
+        return _named(inner, lambda: PostgresSource(url, table))
+    session = inner.text(
+        "spark", remedy='Name the engine: postgres = "postgresql://...", or spark = "local[2]".'
+    )
+    name = _table_name(inner) if inner.has("table") else None
+    path = inner.text("path") if inner.has("path") else None
+    inner.finish()
+    if path is not None and "://" not in path:
+        path = str(folder / path)
+    return _named(inner, lambda: SparkSource(session, table=name, path=path))
+
+
+def _table_name(reader: Reader) -> str | tuple[str, ...]:
+    remedy = 'Write for example: table = "shop.visits"'
+    names = reader.texts("table", remedy=remedy)
+    if not names:
+        raise reader.refuse("table", expected="a table's name", got="nothing", remedy=remedy)
+    return names[0] if len(names) == 1 else names
 
 
 def _unit(reader: Reader) -> Unit:

@@ -4,7 +4,9 @@ from brdp.data.bounding import BoundingKey
 from brdp.data.compile import Compiled, compile_query
 from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine, EngineFailed
+from brdp.data.postgres_engine import PostgresEngine
 from brdp.data.sources import FrameSource, open_source
+from brdp.data.spark_engine import SparkEngine
 from brdp.data.totals import ExactTotals, exact_totals
 from brdp.data.units import require_named_units
 
@@ -16,6 +18,8 @@ __all__ = [
     "EngineFailed",
     "ExactTotals",
     "FrameSource",
+    "PostgresEngine",
+    "SparkEngine",
     "compile_query",
     "exact_totals",
     "open_source",

@@ -36,6 +36,8 @@ class DuckDBEngine(Engine):
                     "autoload_known_extensions": "false",
                 }
             )
+            # as in every other engine, wherever this machine stands; for all cursors
+            connection.execute("SET GLOBAL TimeZone = 'UTC'")
             if frame is not None:
                 connection.register("brdp_frame", frame)
             connection.execute(f"CREATE VIEW {self.NAME} AS {select}")

@@ -15,12 +15,30 @@ class EngineFailed(BrdpError):
     said of the data.
     """
 
-    def __init__(self, engine: str, kind: str, *, expected: str = "totals") -> None:
+    def __init__(
+        self,
+        engine: str,
+        kind: str,
+        *,
+        expected: str = "totals",
+        remedy: str = "Look into the engine's own log on the owner's side; what was charged stays charged, "
+        "and asking again completes it.",
+    ) -> None:
         self.engine = engine
         self.kind = kind
-        super().__init__(
-            f"{engine}: expected {expected}, got {kind}. Look into the engine's own log on the owner's "
-            "side; what was charged stays charged, and asking again completes it."
+        super().__init__(f"{engine}: expected {expected}, got {kind}. {remedy}")
+
+
+def require_same_schema(engine: str, opened: Schema, now: Schema) -> None:
+    """Refuse a table whose columns are no longer what the query was compiled for."""
+    if dict(opened) != dict(now):
+        changed = sorted(name for name in {*opened, *now} if opened.get(name) is not now.get(name))
+        raise EngineFailed(
+            engine,
+            f"a change in {', '.join(changed[:5]) or 'their order'}",
+            expected="the columns that the table had when it was opened",
+            remedy="Open the table again, and give it a new version if its data changed; what was "
+            "charged stays charged.",
         )
 
 

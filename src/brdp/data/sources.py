@@ -7,9 +7,11 @@ from functools import singledispatch
 from typing import Any, final
 
 from brdp.catalog.schema import csv_header, files_of
-from brdp.catalog.source import CSVSource, ParquetSource, Source
+from brdp.catalog.source import CSVSource, ParquetSource, PostgresSource, Source, SparkSource
 from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine
+from brdp.data.postgres_engine import PostgresEngine
+from brdp.data.spark_engine import SparkEngine
 from brdp.errors import InvalidInput
 
 
@@ -36,7 +38,7 @@ def open_source(source: Source) -> Engine:
     """An engine that holds the source's table. Reads headers and metadata, no rows."""
     raise InvalidInput(
         "source",
-        expected="Parquet or CSV files, or a frame",
+        expected="Parquet or CSV files, PostgreSQL, Spark, or a frame",
         got=type(source).__name__,
         remedy="Other sources are not there yet.",
     )
@@ -64,6 +66,16 @@ def _csv(source: CSVSource) -> Engine:
 @open_source.register
 def _frame(source: FrameSource) -> Engine:
     return DuckDBEngine("SELECT * FROM brdp_frame", frame=_registrable(source.frame))
+
+
+@open_source.register
+def _postgres(source: PostgresSource) -> Engine:
+    return PostgresEngine(source)
+
+
+@open_source.register
+def _spark(source: SparkSource) -> Engine:
+    return SparkEngine(source)
 
 
 def _registrable(frame: object) -> object:

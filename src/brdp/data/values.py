@@ -3,7 +3,7 @@
 An error that depends on a value tells something about it, and engines fail at different values. So
 each rule is an explicit CASE, and no cast sees a value that it could stumble over:
 
-    missing        NULL; NaN; text that is not a number, where a number is needed
+    missing        NULL; NaN; text that is not a number (or longer than 1000), where one is needed
     below, above   the clip bound it lies beyond, minus and plus infinity included
     inside         the nearest step of the resolution, halves upwards
 
@@ -20,6 +20,8 @@ from brdp.catalog.clip import Clip
 from brdp.catalog.schema import Kind
 from brdp.data.kinds import kind_of
 from brdp.errors import InvalidInput
+
+LONGEST_NUMBER = 1000  # characters of text that may still be a number
 
 
 def present(column: Any) -> Any:
@@ -38,10 +40,14 @@ def number(column: Any) -> Any:
         return column.cast("int64")
     if kind in (Kind.INTEGER, Kind.REAL):
         return present(column.cast("float64"))
+    ibis = _extras.require("ibis", extra="query")
     if kind is Kind.BOOLEAN:
-        return column.cast("int64")
+        # not a cast: PostgreSQL has none from booleans to 64 bits
+        return ibis.cases((column, ibis.literal(1, "int64")), (~column, ibis.literal(0, "int64")))
     if kind is Kind.TEXT:
-        return present(column.try_cast("float64"))
+        # the length is the same limit in all engines: some read digits without end, some fail at them
+        read = present(column.try_cast("float64"))
+        return ibis.cases((column.length() <= LONGEST_NUMBER, read))
     raise InvalidInput(
         f"column {column.get_name()}",
         expected="a column of numbers, or of text that can be read as numbers",
@@ -64,6 +70,9 @@ def steps(value: Any, clip: Clip) -> Any:
         for bound in (clip.low_steps, clip.high_steps)
     )
     inside = (value > below) & (value < above)
+    if clip.resolution > 1:
+        # below half a step: nearest to 0 steps, and PostgreSQL fails where a product underflows
+        inside &= value.abs() >= 1.0
     # outside of the range the cast sees 0, even in an engine that computes all branches of a CASE
     safe = inside.ifelse(value, ibis.literal(0.0, "float64"))
     nearest = (_scaled(safe, 1 / clip.resolution) + 0.5).floor().cast("int64")

@@ -1,0 +1,50 @@
+"""What Spark says in its own way: which texts are numbers, how an instant is written, and sums that must
+not wrap around.
+
+Java reads '1d', '2f' and hexadecimal as numbers; and Spark adds 64-bit integers in 64 bits, which a few
+million rows of 2^41 steps can overflow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from brdp import _extras
+from brdp.data.rewrite import INFINITE, NUMBER, Rule, infinite_by_sign
+
+
+@cache
+def spark_rules() -> Mapping[type, Rule]:
+    """For rewrite.rewritten."""
+    ibis = _extras.require("ibis", extra="query")
+    operations = _extras.require("ibis.expr.operations", extra="query")
+
+    def number(operation: Any) -> Any:
+        if not (operation.arg.dtype.is_string() and operation.to.is_float64()):
+            raise TypeError("only text to doubles")
+        text = operation.arg.to_expr()
+        return ibis.cases(
+            (text.re_search(INFINITE), infinite_by_sign(text)),
+            # Java's $ also matches before a last line break, which the reading of the digits trims
+            (
+                text.re_search(NUMBER),
+                operations.TryCast(text.replace("_", ""), "float64").to_expr(),
+            ),
+        )
+
+    def total(operation: Any) -> Any:
+        if not operation.arg.dtype.is_int64():
+            return operation.to_expr()
+        # 19 digits hold every 64-bit integer, and the sum has 10 more: 10^13 rows of 2^53 steps
+        wide = operation.arg.to_expr().cast("decimal(19, 0)")
+        where = None if operation.where is None else operation.where.to_expr()
+        return operations.Sum(wide, where=where).to_expr()
+
+    def written(operation: Any) -> Any:
+        if not (operation.to.is_string() and getattr(operation.arg.dtype, "timezone", None)):
+            return operation.to_expr()
+        return operation.to_expr() + ibis.literal("+00")  # as DuckDB and PostgreSQL write UTC
+
+    return {operations.TryCast: number, operations.Sum: total, operations.Cast: written}

@@ -154,7 +154,7 @@ WORDS = tuple(
     (
         "SELECT FROM WHERE GROUP BY COUNT SUM AVG HISTOGRAM WITHIN CONFIDENCE EPSILON AND OR NOT IN NULL "
         "BETWEEN people age colour score ( ) * , ; -- /* ' \" = < > <= 20 0.95 1e309 -1 0x10 DROP UNION JOIN"
-    ).split(" ")
+    ).split(chr(32))
 )
 
 

@@ -11,7 +11,12 @@ from pathlib import Path
 
 def this_process() -> str:
     """A name for this process that no other will have: machine, its boot, number and start."""
-    pid = os.getpid()
+    return _named(os.getpid())
+
+
+@lru_cache(maxsize=1)
+def _named(pid: int) -> str:
+    # by number: a fork has another
     return f"{_machine()}/{pid}/{_started(pid)}"
 
 

@@ -23,10 +23,12 @@ class PostgresStore(Store):
     _left_behind: list[Any] = []  # noqa: RUF012 - shared by intent
 
     def __init__(self, url: str) -> None:
+        super().__init__()
         self._psycopg = _extras.require("psycopg", extra="postgres")
         self._url = url
         self._pid = os.getpid()
         self._open: Any = None
+        self._pipeline: Any = None
 
     @property
     def place(self) -> str:
@@ -54,20 +56,39 @@ class PostgresStore(Store):
         return self._open
 
     def begin(self) -> None:
+        connection = self._connection
+        try:
+            # statements whose rows nobody needs are sent without waiting for the server; if one fails,
+            # the next that waits fails too, and so does the commit
+            self._pipeline = connection.pipeline()
+            self._pipeline.__enter__()
+        except self._psycopg.Error as error:
+            self._pipeline = None
+            raise self._unavailable(error) from None
         self._run("BEGIN")
         # one writer at a time, from the start: no deadlock, and sums are read after the last commit
-        self._run(f"SELECT pg_advisory_xact_lock({CREATING})")
+        self._run(f"DO $$ BEGIN PERFORM pg_advisory_xact_lock({CREATING}); END $$")
 
     def begin_reading(self) -> None:
         self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def commit(self) -> None:
         self._run("COMMIT")
+        pipeline, self._pipeline = self._pipeline, None
+        try:
+            if pipeline is not None:
+                pipeline.__exit__(None, None, None)
+        except self._psycopg.Error as error:
+            raise self._unavailable(error) from None
 
     def rollback(self) -> None:
         if self._open is None or self._pid != os.getpid():
+            self._pipeline = None
             return
+        pipeline, self._pipeline = self._pipeline, None
         try:
+            if pipeline is not None:
+                pipeline.__exit__(None, None, None)
             self._open.execute("ROLLBACK")
         except self._psycopg.Error:
             # the server undoes what a lost connection began
@@ -109,7 +130,7 @@ class PostgresStore(Store):
         connection = self._connection
         try:
             cursor = connection.execute(statement.replace("?", "%s"), parameters or None)
-            return list(cursor.fetchall()) if cursor.description is not None else []
+            return list(cursor.fetchall()) if statement.startswith("SELECT") else []
         except self._psycopg.Error as error:
             raise self._unavailable(error) from None
 

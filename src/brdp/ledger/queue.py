@@ -11,7 +11,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, TypeVar, final
+from typing import Any, Generic, TypeVar, final
 
 from brdp.ledger.failures import LedgerUnavailable
 from brdp.ledger.store import Store
@@ -27,6 +27,8 @@ class _Job(Generic[Result]):
     def __init__(self, work: Callable[[Store], Result]) -> None:
         self.work = work
         self.done = False
+        # set when it is done, or when its thread is to lead
+        self.wake = threading.Event()
         self.value: Result | None = None
         self.error: BaseException | None = None
 
@@ -38,7 +40,11 @@ class _Job(Generic[Result]):
 
 @final
 class CommitQueue:
-    """Runs work on a store, in transactions shared between threads."""
+    """Runs work on a store, in transactions shared between threads.
+
+    One thread leads at a time: it does all the work that waits, commits, wakes whoever that was for, and hands
+    over to the first that has come since. Every thread is woken once.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -46,25 +52,37 @@ class CommitQueue:
 
     def _renew(self) -> None:
         self._pid = os.getpid()
-        self._leading = threading.Lock()
-        self._waiting: deque[_Job[object]] = deque()
+        self._using = threading.Lock()  # the store's one connection
+        self._mutex = threading.Lock()  # the two fields below
+        self._waiting: deque[_Job[Any]] = deque()
+        self._led = False
 
     def write(self, work: Callable[[Store], Result]) -> Result:
         """Do the work in a transaction; returns once it is durable. An error undoes this work alone."""
         if self._pid != os.getpid():  # a fork copied locks that nobody here will open
             self._renew()
         job = _Job(work)
-        self._waiting.append(job)  # type: ignore[arg-type]
-        with self._leading:
-            while not job.done:
+        with self._mutex:
+            self._waiting.append(job)
+            leads = not self._led
+            self._led = True
+        try:
+            if not leads:
+                job.wake.wait()
+            if not job.done:
                 self._lead()
+        except BaseException:
+            # interrupted while waiting: whoever was to lead must not be waited for
+            self._step_down(job)
+            raise
         return job.result()
 
     def read(self, work: Callable[[Store], Result]) -> Result:
         """Do work that only reads, in one consistent state."""
         if self._pid != os.getpid():
             self._renew()
-        with self._leading:
+        with self._using:
+            self._store.memo.clear()
             self._store.begin_reading()
             try:
                 return work(self._store)
@@ -72,7 +90,35 @@ class CommitQueue:
                 self._store.rollback()
 
     def _lead(self) -> None:
-        jobs = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+        with self._using:
+            with self._mutex:
+                most = min(len(self._waiting), MOST_TOGETHER)
+                jobs = [self._waiting.popleft() for _ in range(most)]
+            try:
+                self._commit(jobs)
+            finally:
+                self._hand_over()
+                for job in jobs:
+                    job.done = True
+                    job.wake.set()
+
+    def _hand_over(self) -> None:
+        with self._mutex:
+            if self._waiting:
+                self._waiting[0].wake.set()
+            else:
+                self._led = False
+
+    def _step_down(self, job: _Job[Any]) -> None:
+        with self._mutex:
+            waited = job in self._waiting
+            if waited:
+                self._waiting.remove(job)
+        if waited and job.wake.is_set() and not job.done:
+            self._hand_over()
+
+    def _commit(self, jobs: list[_Job[Any]]) -> None:
+        self._store.memo.clear()
         try:
             self._store.begin()
             if len(jobs) == 1:
@@ -92,17 +138,14 @@ class CommitQueue:
                     job.error = _own_copy(error)
             if not isinstance(error, Exception):
                 raise
-        finally:
-            for job in jobs:
-                job.done = True
 
-    def _alone(self, job: _Job[object]) -> None:
+    def _alone(self, job: _Job[Any]) -> None:
         try:
             job.value = job.work(self._store)
         except Exception as error:
             job.error = error
 
-    def _under_savepoint(self, job: _Job[object]) -> None:
+    def _under_savepoint(self, job: _Job[Any]) -> None:
         self._store.execute("SAVEPOINT job")
         try:
             job.value = job.work(self._store)
@@ -110,6 +153,7 @@ class CommitQueue:
             raise
         except Exception as error:
             job.error = error
+            self._store.memo.clear()
             self._store.execute("ROLLBACK TO SAVEPOINT job")
         self._store.execute("RELEASE SAVEPOINT job")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import functools
+import json
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, final
 
@@ -10,7 +12,7 @@ from brdp.ledger.entry import Entry, EntryKind
 from brdp.ledger.failures import LedgerRefused
 from brdp.ledger.records import BudgetStatus, Period
 from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
-from brdp.privacy.filters import Amounts, FilterState, read_filter
+from brdp.privacy.filters import Amounts, Filter, FilterState, read_filter
 
 
 @final
@@ -35,12 +37,16 @@ class Claim:
 
 def head_of(store: Store) -> Head:
     """The head, which must agree with the last entry."""
+    known: Head | None = store.memo.get("head")
+    if known is not None:
+        return known
     rows = store.execute(
         "SELECT h.seq, h.hash, h.time, e.hash FROM head h LEFT JOIN entries e ON e.seq = h.seq"
     )
     if len(rows) != 1 or (rows[0][0] > 0 and rows[0][1] != rows[0][3]):
         raise _edited("the head does not match the last entry")
     seq, hash_, time, _ = rows[0]
+    store.memo["head"] = Head(seq, hash_, time)
     return Head(seq, hash_, time)
 
 
@@ -82,6 +88,7 @@ def append(
     store.execute(
         "UPDATE head SET seq = ?, hash = ?, time = ? WHERE id = 1", (entry.seq, entry.hash, time)
     )
+    store.memo["head"] = Head(entry.seq, entry.hash, time)
     return entry
 
 
@@ -99,6 +106,9 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
     Two rows are read for each, however many charges there were: the budget's entry and the last one that
     changed it, whose hash covers the sums.
     """
+    known: tuple[BudgetStatus, ...] | None = store.memo.get(f"budgets of {table}")
+    if known is not None:
+        return known
     rows = store.execute(
         "SELECT budget, spent, last FROM totals WHERE table_name = ? ORDER BY budget", (table,)
     )
@@ -107,7 +117,7 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
         spent = as_amounts(spent_text)
         entry = entry_at(store, budget)
         body = entry.body
-        filter = read_filter(body["filter"])
+        filter = _filter(json.dumps(body["filter"]))
         if entry.kind is not EntryKind.BUDGET or entry.table != table:
             raise _edited("a budget's row does not match its entry")
         proof = as_text(filter.empty)
@@ -120,6 +130,7 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
                 budget, table, body["analyst"], _period(body["period"]), FilterState(filter, spent)
             )
         )
+    store.memo[f"budgets of {table}"] = tuple(found)
     return tuple(found)
 
 
@@ -127,6 +138,11 @@ def set_total(
     store: Store, budget: int, table: str, spent: Amounts, *, last: int, new: bool = False
 ) -> None:
     """Write a budget's running sums."""
+    known: tuple[BudgetStatus, ...] | None = store.memo.pop(f"budgets of {table}", None)
+    if known is not None and not new:
+        store.memo[f"budgets of {table}"] = tuple(
+            replace(b, state=FilterState(b.filter, spent)) if b.seq == budget else b for b in known
+        )
     if new:
         store.execute(
             "INSERT INTO totals (budget, table_name, spent, last) VALUES (?, ?, ?, ?)",
@@ -146,9 +162,10 @@ def claim_of(store: Store, charge: int) -> Claim | None:
 
 def set_claim(store: Store, charge: int, token: str, holder: str, *, until: float) -> None:
     """Take (over) a charge."""
-    store.execute("DELETE FROM claims WHERE charge = ?", (charge,))
     store.execute(
-        "INSERT INTO claims (charge, token, holder, until) VALUES (?, ?, ?, ?)",
+        "INSERT INTO claims (charge, token, holder, until) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (charge) DO UPDATE SET token = excluded.token, holder = excluded.holder, "
+        "until = excluded.until",
         (charge, token, holder, until),
     )
 
@@ -169,6 +186,12 @@ def as_amounts(text: str) -> Amounts:
         return tuple(int(part, 16) for part in text.split())
     except ValueError:
         raise _edited("a sum is not a number") from None
+
+
+@functools.lru_cache(maxsize=256)
+def _filter(text: str) -> Filter:
+    """A budget's filter, read once: its limits take longer to work out than a charge to write."""
+    return read_filter(json.loads(text))
 
 
 def _period(data: Any) -> Period | None:

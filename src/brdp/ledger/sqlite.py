@@ -24,6 +24,7 @@ class SQLiteStore(Store):
     _left_behind: list[sqlite3.Connection] = []  # noqa: RUF012 - shared by intent
 
     def __init__(self, path: str) -> None:
+        super().__init__()
         self._path = path
         self._pid = os.getpid()
         self._open: sqlite3.Connection | None = self._connect()

@@ -16,8 +16,12 @@ ENTRY_COLUMNS = "seq, kind, table_name, digest, charge, body, previous, hash"
 class Store(abc.ABC):
     """One connection of one process, used by one thread at a time (the commit queue sees to that).
 
-    Every failure of the storage itself becomes LedgerUnavailable.
+    Every failure of the storage itself becomes LedgerUnavailable. `memo` holds what was read (and checked)
+    earlier in the same transaction, which nobody else can have changed; the commit queue clears it.
     """
+
+    def __init__(self) -> None:
+        self.memo: dict[str, Any] = {}
 
     @abc.abstractmethod
     def begin(self) -> None:
@@ -64,6 +68,7 @@ class Store(abc.ABC):
     @final
     def upgrade(self, *, to: int = schema.NEWEST) -> None:
         """Create what is missing, step by step, in one transaction; refuse what a newer brdp wrote."""
+        self.memo.clear()
         self.begin()
         try:
             fresh = not self.has_table("brdp_ledger")

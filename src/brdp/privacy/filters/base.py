@@ -8,6 +8,7 @@ sums, the new charge included, stay within limits fixed when the budget was crea
 from __future__ import annotations
 
 import abc
+import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -84,15 +85,16 @@ class Filter(abc.ABC):
     @property
     def empty(self) -> Amounts:
         """Nothing spent."""
-        return (0,) * (len(self.alternatives) + len(self.common))
+        return (0,) * len(self.components)
 
     @final
     def fits(self, spent: Amounts) -> bool:
         """Whether these sums may be reached."""
-        first = len(self.alternatives)
+        alternatives, common = limits_of(self)
+        first = len(alternatives)
         return any(
-            amount <= limit for amount, limit in zip(spent[:first], self.alternatives, strict=True)
-        ) and all(amount <= limit for amount, limit in zip(spent[first:], self.common, strict=True))
+            amount <= limit for amount, limit in zip(spent[:first], alternatives, strict=True)
+        ) and all(amount <= limit for amount, limit in zip(spent[first:], common, strict=True))
 
     @final
     def remaining(self, spent: Amounts, price: Amounts) -> int:
@@ -176,6 +178,12 @@ class FilterState:
     def delta(self) -> float:
         """The delta spent, by this filter's own account; at most the budget's."""
         return min(self.filter.delta_of(self.spent), self.filter.delta)
+
+
+@functools.lru_cache(maxsize=256)
+def limits_of(filter: Filter) -> tuple[Amounts, Amounts]:
+    """A filter's limits, worked out once."""
+    return filter.alternatives, filter.common
 
 
 def checked_price(filter: Filter, price: Amounts) -> Amounts:

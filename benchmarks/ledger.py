@@ -1,0 +1,137 @@
+"""Durable charges per second, beside raw single-row durable commits of the same store in the same run.
+
+Claims: one client makes at least 0.5 times as many charges as there are raw commits; 16 threads of one process
+share commits, and make at least 2 times as many charges as one raw client makes commits.
+
+    python benchmarks/ledger.py [--full] [--postgres URL]
+
+Without a URL a PostgreSQL server is started from its binaries where they are installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import sqlite3
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from brdp.ledger import Granted, open_ledger
+from tests.ledger.asking import TABLE, filter_for, request, serves
+from tests.ledger.server import Server, binaries
+
+ONE_CLIENT, SIXTEEN_THREADS = 0.5, 2.0
+counter = itertools.count()
+
+
+def raw_sqlite(path: Path) -> Callable[[], None]:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE raw (number INTEGER, text TEXT)")
+
+    def commit() -> None:
+        connection.execute("INSERT INTO raw VALUES (?, ?)", (1, "x" * 200))
+
+    return commit
+
+
+def raw_postgres(url: str) -> Callable[[], None]:
+    import psycopg
+
+    connection = psycopg.connect(url, autocommit=True)
+    connection.execute("CREATE TABLE raw (number INTEGER, text TEXT)")
+
+    def commit() -> None:
+        connection.execute("INSERT INTO raw VALUES (%s, %s)", (1, "x" * 200))
+
+    return commit
+
+
+def rate(work: Callable[[], None], *, seconds: float, threads: int = 1) -> float:
+    """How often per second the work is done, by so many threads at once."""
+    done = [0] * threads
+    end = time.perf_counter() + seconds
+
+    def loop(index: int) -> None:
+        while time.perf_counter() < end:
+            work()
+            done[index] += 1
+
+    start = time.perf_counter()
+    running = [threading.Thread(target=loop, args=(index,)) for index in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return sum(done) / (time.perf_counter() - start)
+
+
+def compare(name: str, place: str, raw: Callable[[], None], *, seconds: float, rounds: int) -> bool:
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(1_000_000))
+
+        def charge() -> None:
+            asked = request(f"question {next(counter)}")
+            assert isinstance(ledger.ask(asked, serves=serves(1)), Granted)
+
+        one, many = [], []
+        for _ in range(rounds):  # interleaved: other work on the machine meets all of them
+            base = rate(raw, seconds=seconds)
+            alone = rate(charge, seconds=seconds)
+            together = rate(charge, seconds=seconds, threads=16)
+            one.append(alone / base)
+            many.append(together / base)
+            print(
+                f"  {name}: raw {base:.0f}/s, one client {alone:.0f}/s, 16 threads {together:.0f}/s"
+            )
+    one_ratio, many_ratio = sorted(one)[rounds // 2], sorted(many)[rounds // 2]
+    good = one_ratio >= ONE_CLIENT and many_ratio >= SIXTEEN_THREADS
+    print(
+        f"{name}: one client {one_ratio:.2f} of raw commits (at least {ONE_CLIENT}), "
+        f"16 threads {many_ratio:.2f} times (at least {SIXTEEN_THREADS}): {'met' if good else 'MISSED'}"
+    )
+    return good
+
+
+@contextlib.contextmanager
+def postgres(url: str | None) -> Iterator[str | None]:
+    if url is not None or binaries() is None:
+        yield url
+        return
+    server = Server()
+    try:
+        yield server.database()
+    finally:
+        server.stop()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true")
+    parser.add_argument("--postgres")
+    args = parser.parse_args()
+    seconds, rounds = (5.0, 5) if args.full else (1.0, 3)
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        # in the current folder: /tmp may be memory, where a durable commit costs nothing
+        raw = raw_sqlite(Path(folder) / "raw.sqlite")
+        good = compare(
+            "SQLite", str(Path(folder) / "ledger.sqlite"), raw, seconds=seconds, rounds=rounds
+        )
+    with postgres(args.postgres) as url:
+        if url is None:
+            print("PostgreSQL: NOT MEASURED, it is not installed")
+        else:
+            good &= compare("PostgreSQL", url, raw_postgres(url), seconds=seconds, rounds=rounds)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

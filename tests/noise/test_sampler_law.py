@@ -180,7 +180,9 @@ def test_draws_follow_the_columns(tables: type[OneTable] | type[TwoStage]) -> No
     words = rng.integers(0, 2**64, size=(made.WORDS_PER_DRAW, length), dtype=np.uint64)
     # on the thresholds themselves and one below, where the low word decides
     for at in range(100):
-        words[0, at], words[1, at] = made.table.high[at], made.table.low[at] - np.uint64(at % 2)
+        words[0, at], words[1, at] = made.table.thresholds[at] - np.array(
+            [0, at % 2], dtype=np.uint64
+        )
     for at in range(100, 110):
         words[:, at] = np.uint64(2**64 - 1 if at % 2 else 0)
     drawn = drawn_from(made, words)
@@ -195,16 +197,20 @@ def drawn_from(made: Drawer, words: np.ndarray) -> np.ndarray:
     return values
 
 
+def joined(words: np.ndarray) -> int:
+    return int(words[0]) << 64 | int(words[1])
+
+
 def by_hand(made: OneTable | TwoStage, words: list[int]) -> int:
     number = words[0] << 64 | words[1]
     column = number >> (128 - made.table.order)
-    side = number >= (int(made.table.high[column]) << 64 | int(made.table.low[column]))
+    side = number >= joined(made.table.thresholds[column])
     if isinstance(made, OneTable):
         return int(made.values[2 * column + side])
     entry = int(made.table.outcome[2 * column + side])
     offset = words[2] << 64 | words[3]
     at = made.entries.rows[entry] + (offset >> (64 + made.entries.shifts[entry]))
-    side = offset >= (int(made.high[at]) << 64 | int(made.low[at]))
+    side = offset >= joined(made.thresholds[at])
     return made.entries.starts[entry] + int(made.offset[2 * at + side])
 
 

@@ -32,8 +32,9 @@ class Alias:
     """
 
     order: int  # there are 2^order columns
-    high: Words
-    low: Words
+    thresholds: (
+        Words  # a row per column: its high and its low word, so that one memory access has both
+    )
     outcome: NDArray[np.int64]
 
     @property
@@ -44,9 +45,7 @@ class Alias:
         """Return how many of the 2^128 numbers lead to each outcome, padding included: for tests."""
         width = TOTAL >> self.order
         counts = [0] * self.columns
-        for column, (high, low) in enumerate(
-            zip(self.high.tolist(), self.low.tolist(), strict=True)
-        ):
+        for column, (high, low) in enumerate(self.thresholds.tolist()):
             below = ((high << WORD) | low) - column * width
             counts[self.outcome[2 * column]] += below
             counts[self.outcome[2 * column + 1]] += width - below
@@ -110,15 +109,14 @@ def alias(counts: Sequence[int], *, least_order: int = 1) -> Alias:
             threshold[heavy], other[heavy] = rest, following
         rest = held[following] - (width - rest)
         heavy = following
-    high, low = words([column * width + below for column, below in enumerate(threshold)])
+    thresholds = words([column * width + below for column, below in enumerate(threshold)])
     outcome = np.empty(2 * columns, dtype=np.int64)
     outcome[0::2] = np.arange(columns)
     outcome[1::2] = other
-    return Alias(order, high, low, outcome)
+    return Alias(order, thresholds, outcome)
 
 
-def words(numbers: Sequence[int]) -> tuple[Words, Words]:
-    """Split 128-bit numbers into their high and low words."""
-    packed = b"".join([number.to_bytes(16, "little") for number in numbers])
-    pairs = np.frombuffer(packed, dtype="<u8").reshape(-1, 2).astype(np.uint64)
-    return np.ascontiguousarray(pairs[:, 1]), np.ascontiguousarray(pairs[:, 0])
+def words(numbers: Sequence[int]) -> Words:
+    """Split 128-bit numbers into rows of a high and a low word."""
+    packed = b"".join([number.to_bytes(16, "big") for number in numbers])
+    return np.frombuffer(packed, dtype=">u8").astype(np.uint64).reshape(-1, 2)

@@ -66,7 +66,7 @@ class Scratch:
     def __init__(self, length: int) -> None:
         self.length = length
         self.column = np.empty(length, dtype=np.int64)
-        self.threshold = np.empty(length, dtype=np.uint64)
+        self.threshold = np.empty((length, 2), dtype=np.uint64)
         self.above = np.empty(length, dtype=np.bool_)
         self.equal = np.empty(length, dtype=np.bool_)
 
@@ -74,19 +74,19 @@ class Scratch:
         for array in (self.column, self.threshold, self.above, self.equal):
             array.fill(0)
 
-    def settle(self, high: Words, low: Words, *, number: Words, rest: Words) -> None:
+    def settle(self, thresholds: Words, *, number: Words, rest: Words) -> None:
         """Replace each column c by 2c, or by 2c + 1 where the number is not below c's threshold.
 
         `number` and `rest` are the high and low words of the number. Both words are compared for every
         draw, although the low one decides only once in 2^64: so the work says nothing of the draw.
         """
         # columns are in range by construction; "clip" spares numpy a buffered copy, it never clips
-        np.take(high, self.column, out=self.threshold, mode="clip")
-        np.greater(number, self.threshold, out=self.above)
-        np.equal(number, self.threshold, out=self.equal)
-        np.take(low, self.column, out=self.threshold, mode="clip")
+        np.take(thresholds, self.column, axis=0, out=self.threshold, mode="clip")
+        high, low = self.threshold[:, 0], self.threshold[:, 1]
+        np.greater(number, high, out=self.above)
+        np.equal(number, high, out=self.equal)
         # rest >= threshold, and only where the high words are equal
-        np.logical_and(self.equal, np.greater_equal(rest, self.threshold), out=self.equal)
+        np.logical_and(self.equal, np.greater_equal(rest, low), out=self.equal)
         np.logical_or(self.above, self.equal, out=self.above)
         np.left_shift(self.column, 1, out=self.column)
         np.bitwise_or(self.column, self.above.view(np.uint8), out=self.column)

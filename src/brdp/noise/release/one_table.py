@@ -38,14 +38,13 @@ class OneTable(Drawer):
 
     @property
     def size_in_bytes(self) -> int:
-        return self.table.high.nbytes + self.table.low.nbytes + self.values.nbytes
+        return self.table.thresholds.nbytes + self.values.nbytes
 
     def law(self) -> dict[int, Fraction]:
         """Return the probabilities really drawn, read back from the columns."""
         found: dict[int, int] = {}
         width = (1 << 2 * WORD) >> self.table.order
-        pairs = zip(self.table.high.tolist(), self.table.low.tolist(), strict=True)
-        for column, (high, low) in enumerate(pairs):
+        for column, (high, low) in enumerate(self.table.thresholds.tolist()):
             below = ((high << WORD) | low) - column * width
             for at, count in ((2 * column, below), (2 * column + 1, width - below)):
                 if count:
@@ -56,7 +55,7 @@ class OneTable(Drawer):
     def fill(self, numbers: Words, scratch: Scratch, values: Integers) -> None:
         number, rest = numbers[: scratch.length], numbers[scratch.length : 2 * scratch.length]
         np.right_shift(number, WORD - self.table.order, out=scratch.column.view(np.uint64))
-        scratch.settle(self.table.high, self.table.low, number=number, rest=rest)
+        scratch.settle(self.table.thresholds, number=number, rest=rest)
         np.take(self.values, scratch.column[: len(values)], out=values, mode="clip")
 
 

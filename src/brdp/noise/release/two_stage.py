@@ -13,6 +13,7 @@ import bisect
 import functools
 import itertools
 import math
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -26,7 +27,7 @@ from brdp.noise.release.bits import Words
 from brdp.noise.release.cells import Support
 from brdp.noise.release.fixed import BITS
 from brdp.noise.release.lookup import Drawer, Integers, Scratch
-from brdp.noise.release.shape import nodes_for
+from brdp.noise.release.shape import Shape, nodes_for
 
 # Together they keep the tables within 64 MiB: 2^15 * 16 rows, twice for narrower blocks, at 32 bytes, and
 # 2^19 columns of the first stage at 64 bytes.
@@ -54,8 +55,7 @@ class Rows:
     """The offset tables for blocks of one width: row j begins at column j * columns."""
 
     columns: int
-    high: Words
-    low: Words
+    thresholds: Words
     outcome: NDArray[np.int64]
     sums: tuple[Fraction, ...]  # of B_j over the block
     total_variation: Fraction
@@ -65,17 +65,7 @@ class Rows:
 class TwoStage(Drawer):
     """An alias table over (block, shape), and one per shape over the offsets."""
 
-    __slots__ = (
-        "base",
-        "entries",
-        "high",
-        "low",
-        "offset",
-        "shift",
-        "start",
-        "table",
-        "total_variation",
-    )
+    __slots__ = ("entries", "offset", "start_and_row", "table", "thresholds", "total_variation")
     WORDS_PER_DRAW = 4
 
     def __init__(self, support: Support) -> None:
@@ -83,7 +73,7 @@ class TwoStage(Drawer):
         entries = Entries()
         for side in (1, -1):
             for run, keep in runs(support, side=side):
-                entries.add(support, run, keep, side=side)
+                entries.add(support.shape, run, keep, side=side)
         first = quantise(entries.masses, error=Fraction(entries.error) + support.tail)
         rows = [rows_of(width, nodes) for width, nodes in entries.bases]
         self.total_variation: Fraction = first.total_variation + max(
@@ -91,23 +81,20 @@ class TwoStage(Drawer):
         )
         self.entries = entries
         self.table = alias(first.counts)
-        self.high = np.concatenate([row.high for row in rows])
-        self.low = np.concatenate([row.low for row in rows])
+        self.thresholds = np.concatenate([row.thresholds for row in rows])
         self.offset = np.concatenate([row.outcome for row in rows])
-        columns = self.table.columns
-        start, base, shift = (np.zeros(columns, dtype=np.int64) for _ in range(3))
-        start[: len(entries.masses)] = entries.starts
-        base[: len(entries.masses)] = entries.rows
-        # a shift of 63 keeps the padding, which is never drawn, inside the tables
-        shift[:] = WORD - 1
-        shift[: len(entries.masses)] = entries.shifts
-        self.start, self.base = start[self.table.outcome], base[self.table.outcome]
-        self.shift = shift[self.table.outcome].astype(np.uint64)
+        # the block's start, and in one word where its row begins and by how much to shift; a shift of 63 keeps
+        # the padding, which is never drawn, inside the tables
+        outcomes = np.full((self.table.columns, 2), WORD - 1, dtype=np.int64)
+        count = len(entries.masses)
+        outcomes[:count, 0] = entries.starts
+        outcomes[:count, 1] = np.asarray(entries.rows, dtype=np.int64) * WORD + entries.shifts
+        self.start_and_row = outcomes[self.table.outcome]
 
     @property
     def size_in_bytes(self) -> int:
-        first = (self.table.high, self.table.low, self.start, self.base, self.shift)
-        return sum(array.nbytes for array in (*first, self.high, self.low, self.offset))
+        arrays = (self.table.thresholds, self.start_and_row, self.thresholds, self.offset)
+        return sum(array.nbytes for array in arrays)
 
     def law(self) -> dict[int, Fraction]:
         """Return the probabilities really drawn, read back from the tables of both stages."""
@@ -120,7 +107,8 @@ class TwoStage(Drawer):
             width = 1 << (WORD + shift)
             for column in range(1 << (WORD - shift)):
                 at = base + column
-                below = ((int(self.high[at]) << WORD) | int(self.low[at])) - column * width
+                high, low = map(int, self.thresholds[at])
+                below = ((high << WORD) | low) - column * width
                 for index, part in ((2 * at, below), (2 * at + 1, width - below)):
                     value = start + int(self.offset[index])
                     found[value] = found.get(value, 0) + count * part
@@ -131,17 +119,21 @@ class TwoStage(Drawer):
         first, first_rest = numbers[:length], numbers[length : 2 * length]
         second, second_rest = numbers[2 * length : 3 * length], numbers[3 * length : 4 * length]
         np.right_shift(first, WORD - self.table.order, out=scratch.column.view(np.uint64))
-        scratch.settle(self.table.high, self.table.low, number=first, rest=first_rest)
-        np.take(self.start, scratch.column[:drawn], out=values, mode="clip")
-        # the first stage's numbers are spent: their place holds the shifts and the row starts
-        shifts, bases = first, first_rest.view(np.int64)
-        np.take(self.shift, scratch.column, out=shifts, mode="clip")
-        np.take(self.base, scratch.column, out=bases, mode="clip")
-        np.right_shift(second, shifts, out=scratch.column.view(np.uint64))
-        np.add(scratch.column, bases, out=scratch.column)
-        scratch.settle(self.high, self.low, number=second, rest=second_rest)
-        np.take(self.offset, scratch.column, out=bases, mode="clip")
-        np.add(values, bases[:drawn], out=values)
+        scratch.settle(self.table.thresholds, number=first, rest=first_rest)
+        # the first stage's numbers are spent: their place holds what it chose
+        chosen = numbers[: 2 * length].view(np.int64).reshape(length, 2)
+        np.take(self.start_and_row, scratch.column, axis=0, out=chosen, mode="clip")
+        row, shift = chosen[:, 1], scratch.threshold[:, 0]
+        np.copyto(values, chosen[:drawn, 0])
+        np.bitwise_and(row, WORD - 1, out=shift.view(np.int64))
+        np.right_shift(row, WORD.bit_length() - 1, out=row)
+        np.right_shift(second, shift, out=scratch.column.view(np.uint64))
+        np.add(scratch.column, row, out=scratch.column)
+        scratch.settle(self.thresholds, number=second, rest=second_rest)
+        np.take(
+            self.offset, scratch.column[:drawn], out=numbers[:drawn].view(np.int64), mode="clip"
+        )
+        np.add(values, numbers[:drawn].view(np.int64), out=values)
 
 
 def require_room(support: Support) -> None:
@@ -170,6 +162,8 @@ class Entries:
         self.bases: dict[tuple[int, int], int] = {}
         self.error = 0
         self._columns = 0
+        # symmetric noise has the same runs on both sides
+        self._runs: dict[tuple[Run, int], tuple[list[int], int]] = {}
 
     def _base(self, width: int, nodes: int) -> int:
         if (width, nodes) not in self.bases:
@@ -177,34 +171,50 @@ class Entries:
             self._columns += nodes * rows_of(width, nodes).columns
         return self.bases[width, nodes]
 
-    def add(self, support: Support, run: Run, keep: int, *, side: int) -> None:
+    def add(self, shape: Shape, run: Run, keep: int, *, side: int) -> None:
         """Add a run of blocks on one side of 0, given by absolute values."""
-        shape, width = support.shape, run.width
+        width = run.width
         nodes = nodes_for(shape, width) if width > 1 else 1
-        base, rows = self._base(width, nodes), rows_of(width, nodes)
-        points = [
-            shape.walk(run.start + width * t - Fraction(1, 2), Fraction(width), run.count)
-            for t in node_positions(nodes)
-        ]
-        matrix, denominator, norm = bernstein_inverse(nodes)
-        shift = WORD - (rows.columns - 1).bit_length()
-        misfit = math.ceil(shape.misfit(width, nodes) * (1 << BITS)) if width > 1 else 0
-        for block in range(run.count):
-            at = [values[block] for values in points]
-            weights = [
-                sum(a * value for a, value in zip(row, at, strict=True)) // denominator
-                for row in matrix
-            ]
-            start = run.start + block * width
-            worst = norm * shape.error(run.count) + 1 + misfit - min(0, *weights, 0)
-            self.error += width * (worst + 2) + nodes
-            for j in range(nodes):
-                # outward from 0, that is mirrored on the negative side, where B_j becomes B_(d-j)
-                self.starts.append(start if side > 0 else -(start + width - 1))
-                self.rows.append(base + (j if side > 0 else nodes - 1 - j) * rows.columns)
-                self.shifts.append(shift)
-                mass = max(0, weights[j]) * keep >> BITS
-                self.masses.append(mass * rows.sums[j].numerator // rows.sums[j].denominator)
+        columns = rows_of(width, nodes).columns
+        base = self._base(width, nodes)
+        if (run, keep) not in self._runs:
+            self._runs[run, keep] = run_masses(shape, run, keep, nodes)
+        masses, error = self._runs[run, keep]
+        self.masses += masses
+        self.error += error
+        self.shifts += [WORD - (columns - 1).bit_length()] * len(masses)
+        starts = [run.start + block * width for block in range(run.count)]
+        rows = [base + j * columns for j in range(nodes)]
+        if side < 0:
+            # the mirror image, in which B_j becomes B_(d-j)
+            starts = [-(start + width - 1) for start in starts]
+            rows.reverse()
+        self.starts += [start for start in starts for _ in rows]
+        self.rows += rows * run.count
+
+
+def run_masses(shape: Shape, run: Run, keep: int, nodes: int) -> tuple[list[int], int]:
+    """Return the masses of all (block, shape) of a run, in ulps, and the error they may have in sum."""
+    width = run.width
+    points = [
+        shape.walk(run.start + width * t - Fraction(1, 2), Fraction(width), run.count)
+        for t in node_positions(nodes)
+    ]
+    matrix, denominator, norm = bernstein_inverse(nodes)
+    sums = [(total.numerator, total.denominator) for total in rows_of(width, nodes).sums]
+    misfit = math.ceil(shape.misfit(width, nodes) * (1 << BITS)) if width > 1 else 0
+    worst = norm * shape.error(run.count) + 1 + misfit
+    masses: list[int] = []
+    clipped = 0
+    for at in zip(*points, strict=True):
+        for row, (numerator, over) in zip(matrix, sums, strict=True):
+            beta = sum(map(operator.mul, row, at)) // denominator
+            if beta < 0:  # not seen yet; a mixture must not subtract
+                clipped -= beta
+                beta = 0
+            masses.append((beta * keep >> BITS) * numerator // over)
+    # per block: every integer may be off by `worst`, and by 2 for the weight; every mass is rounded
+    return masses, run.count * (width * (worst + 2) + nodes) + width * clipped
 
 
 def block_width(support: Support) -> int:
@@ -230,7 +240,9 @@ def runs(support: Support, *, side: int) -> Iterator[tuple[Run, int]]:
     narrowest = 1 if nodes_for(shape, 2) == 1 else NARROWEST_SMOOTH
     for cell in support.cells:
         if side > 0:
-            first, last = max(cell.first, 0), cell.last
+            if cell.first <= 0 <= cell.last:
+                yield Run(0, 1, 1), cell.keep
+            first, last = max(cell.first, 1), cell.last
         else:
             first, last = max(-cell.last, 1), -cell.first
         while first <= last:
@@ -296,8 +308,7 @@ def rows_of(width: int, nodes: int) -> Rows:
         sums.append(Fraction(sum(values), (2 * width) ** degree))
     return Rows(
         columns=tables[0].columns,
-        high=np.concatenate([table.high for table in tables]),
-        low=np.concatenate([table.low for table in tables]),
+        thresholds=np.concatenate([table.thresholds for table in tables]),
         # past a width of 1 there is no padding; there both columns lead to 0, whatever is padded
         outcome=np.concatenate([np.minimum(table.outcome, width - 1) for table in tables]),
         sums=tuple(sums),

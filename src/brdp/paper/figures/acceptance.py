@@ -142,7 +142,7 @@ class AcceptancePanel(Panel):
             style.promise_line(top, 0.9)
             style.promise_line(middle, 1.0)
             style.promise_line(bottom, 1.0)
-            middle.set_yscale("log")
+            style.log_y(middle)
             middle.set_ylim(1e-9, 30)
             bottom.set_ylim(0, 1.2)
             bottom.set_xlabel("promised ε (at δ = 1e-5)")

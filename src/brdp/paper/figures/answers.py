@@ -265,7 +265,7 @@ class AnswersPanel(Panel):
                 fontsize=7,
             )
         style.promise_line(axes, 1.0)
-        axes.set_yscale("log")
+        style.log_y(axes)
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, 0.5) / 1.5, max(high, 2.0) ** 1.25 * 2.0)
         axes.set_ylabel("true ε / promised ε")
@@ -281,7 +281,7 @@ class AnswersPanel(Panel):
             )  # fmt: skip
         self._epsilon_axis(axes)
         style.promise_line(axes, 1.0)
-        axes.set_yscale("log")
+        style.log_y(axes)
         axes.set_ylabel("true ε / promised ε")
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:

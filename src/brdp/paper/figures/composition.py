@@ -139,7 +139,7 @@ class CompositionPanel(Panel):
                 top.plot(x, total, label=label, **look)
                 bottom.plot(x, total / plain, **look)
             top.set_xscale("log")
-            top.set_yscale("log")
+            style.log_y(top)
             bottom.set_xlabel("number of releases T")
             title = f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}"
             style.letter(top, title)

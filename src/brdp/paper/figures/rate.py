@@ -108,7 +108,7 @@ class RatePanel(Panel):
             style.letter(top, f"({'abc'[i]}) δ = {delta:g}")
             style.promise_line(middle, 1.0)
             style.promise_line(bottom, self.epsilon)
-            middle.set_yscale("log")
+            style.log_y(middle)
             bottom.set_xlabel("kernel's budget ε_y")
         axes[0, 0].set_ylabel("recycling rate q")
         axes[1, 0].set_ylabel("true δ / promised δ")

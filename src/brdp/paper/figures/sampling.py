@@ -144,9 +144,9 @@ class SamplingPanel(Panel):
         first.set_ylabel("sampling rate p")
         first.set_ylim(-0.03, 1.06)
         second.set_ylabel("acceptance rate")
-        second.set_yscale("log")
+        style.log_y(second)
         third.set_ylabel(f"true ε at δ = {self.delta:g}")
-        third.set_yscale("log")
+        style.log_y(third)
         third.set_ylim(bottom=0.6 * self.epsilon)
         third.annotate(
             f"promised ε = {self.epsilon:g}", (max(self.populations), self.epsilon), fontsize=7,

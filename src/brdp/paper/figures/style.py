@@ -83,6 +83,12 @@ def promise_line(axes: Axes, value: float, label: str | None = None) -> None:
     )
 
 
+def log_y(axes: Axes) -> None:
+    """A logarithmic y axis that names its powers of ten only: names between them run together."""
+    axes.set_yscale("log")
+    axes.yaxis.set_minor_formatter(require("matplotlib.ticker", extra="plot").NullFormatter())
+
+
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     """Write PNG and SVG without dates, so that the same numbers give the same files."""
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"

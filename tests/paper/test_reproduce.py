@@ -240,3 +240,16 @@ def test_the_command_writes_a_report_and_says_so(
     assert "--gowalla" in said["notes"][0]
     assert reproduce.run(parse("--out", str(tmp_path), "--only", "noise")) == 0
     assert "noise (already there)" in capsys.readouterr().out
+
+
+def test_without_matplotlib_the_command_names_its_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import sys
+
+    from brdp.errors import MissingExtra
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"brdp\[plot\]"):
+        reproduce.run(parse("--out", str(tmp_path / "out")))
+    assert not (tmp_path / "out").exists()

@@ -58,7 +58,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         label="E3",
         title="A rescaled sample has sensitivity Δ/p, not Δ",
-        where="Section VI, Theorem 4 as used in Algorithm 4, Figures 6 to 8, Table 1",
+        where="Section VII, Theorem 4 as used in Algorithm 4, Figures 6 to 8, Table 1",
         says="The mechanism that sees the sample gets the amplified budget (log(1 + (exp(ε)-1)/p), δ/p) and noise "
         "for sensitivity Δ_f; its answer is (1/p) Σ x_i over the sample.",
         derivation="One person in the sample moves (1/p) Σ x_i by Δ/p, and the mean of a sample of pn by c/(pn). "
@@ -105,7 +105,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         label="E6",
         title="Table 1 does not follow from its settings",
-        where="Table 1 and Section VII-C",
+        where="Table 1 and Section VIII-C",
         says="After 1,000 releases at ε = 0.1: Lap-DP 18.98 and 25.38, Gau-DP 4.77 and 7.17, and smaller numbers for "
         "the recycled ones.",
         derivation="T Gaussian releases are one Gaussian release at Δ√T, so this column is exact in closed form. "
@@ -120,7 +120,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         label="E7",
         title="Recycling does not reduce leakage after composition",
-        where="Abstract, Sections I, III-A, III-B, V-B, VII-C, VIII: 'reduced leakage', 'tightened composition'",
+        where="Abstract, Sections I, III-A, III-B, VI-B, VIII-C, X: 'reduced leakage', 'tightened composition'",
         says="At the same single-release budget, recycled releases leak less in total than plain ones; larger "
         "variance explains it.",
         derivation="At one and the same (ε, δ) the recycled release uses up its whole curve: it has more mass at "
@@ -204,7 +204,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         label="E13",
         title="The variances of the sampling error: two slips, and a range",
-        where="Proposition 6 (which the paper's references call 7) and Appendix F",
+        where="Proposition 6 (which the paper's references call 7) and Appendix G",
         says="The errors are Gaussian with standard deviations σ_x √(N(1-p)/p), σ_x √((1-p)/(pN)) and "
         "√(N(1-p) p_c (1-p_c)/p).",
         derivation="The results are right for samples of a fixed size; their derivation is not. For the sum the second "
@@ -244,7 +244,7 @@ ERRATA: tuple[Erratum, ...] = (
     Erratum(
         label="E16",
         title="Algorithm 4's best sample is a handful of people",
-        where="Algorithm 4, Section VI-C, Figure 6",
+        where="Algorithm 4, Section VII-C, Figure 6",
         says="A ternary search over p in (0, 1) balances the loss of information against the noise.",
         derivation="As p falls the budget before amplification grows without bound, and with it q goes to 1. "
         "Proposition 7 lets the recycler reject sampling error as well (E14), so the objective goes to 1 although "
@@ -261,9 +261,9 @@ ERRATA: tuple[Erratum, ...] = (
         where="various",
         says="See the list.",
         derivation="(a) Theorem 4 has no proof: the appendix headed 'Proof of Theorem 4' proves Theorem 3, and "
-        "Section VI omits the proof. Its text says a small ε is amplified to a *larger* ε'; in the theorem ε' is the "
+        "Section VII-A omits the proof. Its text says a small ε is amplified to a *larger* ε'; in the theorem ε' is the "
         "smaller. "
-        "(b) 'Proposition 7' in Algorithm 4 and Appendix F is the sixth proposition. (c) The caption of Figure 5 "
+        "(b) 'Proposition 7' in Algorithm 4 and Appendix G is the sixth proposition. (c) The caption of Figure 5 "
         "says Algorithms 3 and 2 where the text has 2 and 1. (d) Algorithm 1 compares with δ_target, which is no "
         "input (δ is meant); Algorithm 3 uses θ without taking it. (e) Algorithm 4's line 7 calibrates to (ε', δ) "
         "and the primes are never used. (f) Remark 2 (disjoint subsets) needs neighbours by adding or removing: a "

@@ -1,6 +1,6 @@
 """Subsampling in the paper: Theorem 4, Propositions 6 and 7, Algorithm 4.
 
-The paper counts its propositions differently in places: Appendix F and Algorithm 4 call
+The paper counts its propositions differently in places: Appendix G and Algorithm 4 call
 "proposition 7" what is the sixth. *Guarantee:* none: the sensitivity of the rescaled answer is
 Delta/p, the paper keeps Delta (docs/errata.md, E3).
 """
@@ -86,7 +86,7 @@ class CountQuery(Query):
 
 
 def sum_variance_as_derived(*, population: float, sampling_rate: float, deviation: float) -> float:
-    """Appendix F's second line for the sum: (1-p) N V + (1-p)^2/p V. The last term lacks N."""
+    """Appendix G's second line for the sum: (1-p) N V + (1-p)^2/p V. The last term lacks N."""
     p, v = sampling_rate, deviation**2
     return (1 - p) * population * v + (1 - p) ** 2 / p * v
 
@@ -94,7 +94,7 @@ def sum_variance_as_derived(*, population: float, sampling_rate: float, deviatio
 def average_variance_as_derived(
     *, population: float, sampling_rate: float, deviation: float
 ) -> float:
-    """Appendix F's second line for the average, whose last divisor is |X_s|^2 instead of |X|^2."""
+    """Appendix G's second line for the average, whose last divisor is |X_s|^2 instead of |X|^2."""
     sample, v = sampling_rate * population, deviation**2
     first = (1 / population - 1 / sample) ** 2 * sample
     return (first + (population - sample) / sample**2) * v

@@ -13,10 +13,9 @@ from brdp.privacy.transform import Transform
 # 1 - cos y >= FIRST (cosh(y/2) - 1) - SECOND (cosh y - 1) for every real y: the series agree up to y^2,
 # the right one's y^4 term is that of the left one, and all its later terms are negative.
 FIRST, SECOND = 32.0 / 3.0, 5.0 / 3.0
-# Grid points beyond the first, in units of the spacing: even at first, then growing by an eighth.
-GRID = np.concatenate([np.arange(1, 17), 16 * 1.12 ** np.arange(1, 90)])
-EVEN = 16
-SPACING = 0.4
+# Grid points: a quarter further each, then a share of the inverse deviation, then an eighth further.
+QUARTER, EIGHTH = 0.25, 0.12
+SPACING, EVEN, POINTS = 0.4, 56, 150
 # The tails of closed form are followed until this share of their way down is left.
 LEFT = 0.1
 # Far below any delta, in logs.
@@ -43,6 +42,12 @@ class Majorant:
         deviation = np.sqrt(variance)
         # real orders down to tilt - near must exist: all do that are above -1/2
         self.near = np.minimum(0.75 / deviation, tilt + 0.4)
+        for _ in range(60):
+            # past its top the bound is of no use: laws with heavy tails allow less
+            large = ~(self._drop(self.near) > self._drop(0.8 * self.near))
+            if not large.any():
+                break
+            self.near = np.where(large, 0.8 * self.near, self.near)
         self.drop_near = self._drop(self.near)
         self._lay_grid(variance, enough)
 
@@ -60,21 +65,26 @@ class Majorant:
 
     def _lay_grid(self, variance: Floats, enough: Floats) -> None:
         spacing = SPACING / np.sqrt(variance)
-        points = np.concatenate([self.near, self.near + spacing * GRID], axis=1)
+        columns = [self.near]
+        for place in range(POINTS):
+            last = columns[-1]
+            stride = np.minimum(QUARTER * last, spacing) if place < EVEN else EIGHTH * last
+            columns.append(last + stride)
+        points = np.concatenate(columns, axis=1)
         tails = np.minimum(1.0, self.transform.tails(self.tilt, points))
         settled = tails <= np.maximum(tails[:, -1:] + LEFT * (1 - tails[:, -1:]), enough)
         # as far as the slowest of these laws needs; wide gaps are bridged by the tails alone
-        last = max(1, int(np.max(np.argmax(settled, axis=1))))
-        self.points = points[:, : last + 1]
+        end = max(1, int(np.max(np.argmax(settled, axis=1))))
+        self.points = points[:, : end + 1]
         logs, errors = self.transform.log_moments(self.tilt + 1j * self.points)
         with np.errstate(invalid="ignore", over="ignore"):
             squares = np.exp(2 * (logs.real - self.log_scale + errors + self.slack))
         squares = np.where(np.isnan(squares), 1.0, squares)
         bridged = np.maximum(squares[:, 1:], squares[:, :-1])
         bridged = bridged + np.diff(self.points, axis=1) ** 2 * variance / 4
-        bridged = np.minimum(bridged, tails[:, :last] ** 2)
-        end = tails[:, last : last + 1] ** 2
-        falling = np.concatenate([end, bridged[:, ::-1]], axis=1)
+        bridged = np.minimum(bridged, tails[:, :end] ** 2)
+        rest = tails[:, end : end + 1] ** 2
+        falling = np.concatenate([rest, bridged[:, ::-1]], axis=1)
         # suprema of |M|^2 from each grid point on
         self.after = np.maximum.accumulate(falling, axis=1)[:, ::-1]
 

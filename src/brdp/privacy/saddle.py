@@ -16,6 +16,8 @@ from brdp.noise.base import Floats
 from brdp.privacy.loss import LossLaw
 
 TILTS = np.geomspace(1e-4, 1e6, 151)
+# Where the variance grows by this factor within two steps the grid is refined, with so many points.
+ROUGH, FINER = 3.0, 26
 
 
 @final
@@ -33,10 +35,7 @@ class Saddles:
 
     @classmethod
     def of(cls, parts: Sequence[tuple[Sequence[LossLaw], int]]) -> Saddles:
-        total = np.zeros(len(TILTS))
-        for laws, count in parts:
-            total += count * np.maximum.reduce([law.log_moments(TILTS) for law in laws])
-        return cls.from_cumulant(TILTS, total)
+        return cls.from_cumulant(TILTS, cumulant_of(parts, TILTS))
 
     @classmethod
     def from_cumulant(cls, tilts: Floats, cumulant: Floats) -> Saddles:
@@ -50,6 +49,26 @@ class Saddles:
         bend = variance + tilts**-2.0 + (1 + tilts) ** -2.0
         log_deltas = log_deltas - 0.5 * np.log(2 * math.pi * bend)
         return cls(tilts, cumulant, mean, variance, epsilons, np.minimum.accumulate(log_deltas))
+
+    def rough(self, tilt: float) -> bool:
+        """Whether the tilted law changes much between this tilt's neighbours on the grid."""
+        i = int(np.clip(np.searchsorted(self.tilts, tilt), 1, len(self.tilts) - 2))
+        near = self.variance[i - 1 : i + 2]
+        return float(near.max()) > ROUGH * float(near.min())
+
+    def between(self, tilt: float) -> Floats:
+        """A finer grid around a tilt."""
+        i = int(np.clip(np.searchsorted(self.tilts, tilt), 1, len(self.tilts) - 2))
+        return np.geomspace(self.tilts[max(i - 2, 0)], self.tilts[i + 1], FINER)[1:-1]
+
+    def with_points(self, tilts: Floats, cumulant: Floats) -> Saddles:
+        """The same with more points of the grid."""
+        # without the old ones among them: differences need even distances
+        kept = (self.tilts < tilts[0]) | (self.tilts > tilts[-1])
+        every = np.concatenate([self.tilts[kept], tilts])
+        order = np.argsort(every)
+        values = np.concatenate([self.cumulant[kept], cumulant])
+        return Saddles.from_cumulant(every[order], values[order])
 
     def for_delta(self, log_delta: float) -> tuple[float, float]:
         """(tilt, epsilon) near the point of the curve where delta is this."""
@@ -97,3 +116,11 @@ class Saddles:
 
     def _at(self, values: Floats, position: float) -> float:
         return float(np.interp(position, np.arange(len(values), dtype=float), values))
+
+
+def cumulant_of(parts: Sequence[tuple[Sequence[LossLaw], int]], tilts: Floats) -> Floats:
+    """log of the product of all moments; the largest of those laws of which any may be the worst."""
+    total = np.zeros(len(tilts))
+    for laws, count in parts:
+        total += count * np.maximum.reduce([law.log_moments(tilts) for law in laws])
+    return total

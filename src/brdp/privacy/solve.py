@@ -19,7 +19,7 @@ from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
 from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.release import ReleaseCurve
-from brdp.privacy.saddle import TILTS, Saddles
+from brdp.privacy.saddle import TILTS, Saddles, cumulant_of
 from brdp.privacy.step import anchor, fitted_step
 from brdp.privacy.subsample import SampledCurve
 from brdp.privacy.transform import AtomicTransform, Transform, transform_of
@@ -35,8 +35,9 @@ CERTAIN = -1e-13
 # The window holds all but exp(-DECAY) of the tilted mass.
 DECAY = 32.0
 SIZES = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
-# How far below delta (in logs) the contour's errors are kept, and with how many nodes at most.
-EFFORTS = ((30.0, 1 << 12), (18.0, 1 << 14), (13.0, 1 << 16))
+# How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
+# and at which share of the saddle's tilt: to its right the moments may explode.
+EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
 # Relative gap at which nothing finer is tried, for few releases and for many.
 FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
 # No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
@@ -134,10 +135,18 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float)
     """Bounds of log delta; no finer than needed to see that it is below `above`."""
     saddles = _saddles(laws)
     tilt = saddles.for_epsilon(epsilon)
+    if saddles.rough(tilt):
+        saddles = _refined(laws, saddles, tilt)
+        tilt = saddles.for_epsilon(epsilon)
     lower, upper = -math.inf, 0.0
     for effort in EFFORTS:
         nodes = _contour(
-            laws, tilt=tilt, epsilon=epsilon, log_delta=saddles.log_delta(tilt), effort=effort
+            laws,
+            saddles,
+            tilt=tilt,
+            epsilon=epsilon,
+            log_delta=saddles.log_delta(tilt),
+            effort=effort,
         )
         if nodes is not None:
             lower, upper = (
@@ -161,9 +170,14 @@ def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float, *, above: float)
     """Bounds of epsilon; no finer than needed to see that it is below `above`."""
     saddles = _saddles(laws)
     tilt, epsilon = saddles.for_delta(log_delta)
+    if saddles.rough(tilt):
+        saddles = _refined(laws, saddles, tilt)
+        tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, math.inf
     for effort in EFFORTS:
-        nodes = _contour(laws, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort)
+        nodes = _contour(
+            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort
+        )
         if nodes is not None:
             found = bracket(nodes, log_delta, guess=epsilon, tilt=tilt)
             lower, upper = max(lower, found[0]), min(upper, found[1])
@@ -195,6 +209,11 @@ def _saddles(laws: tuple[Laws, ...]) -> Saddles:
     return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
 
 
+def _refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
+    tilts = saddles.between(tilt)
+    return saddles.with_points(tilts, cumulant_of(laws, tilts))
+
+
 @functools.lru_cache(maxsize=256)
 def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
     """The transforms of all laws, kind by kind; None where one has none, or where none ever fades."""
@@ -222,11 +241,12 @@ def _kind(law: LossLaw) -> type[Transform] | None:
 
 def _contour(
     laws: tuple[Laws, ...],
+    saddles: Saddles,
     *,
     tilt: float,
     epsilon: float,
     log_delta: float,
-    effort: tuple[float, int],
+    effort: tuple[float, int, float],
 ) -> ContourSum | None:
     batches = _batches(laws)
     if batches is None:
@@ -234,8 +254,8 @@ def _contour(
     finite = [(alternatives[0].log_infinite, count) for alternatives, count in laws]
     return contour(
         batches,
-        saddles=_saddles(laws),
-        tilt=tilt,
+        saddles=saddles,
+        tilt=tilt * effort[2],
         epsilon=epsilon,
         log_delta=log_delta,
         log_finite=math.fsum(n * math.log1p(-math.exp(m)) for m, n in finite),
@@ -256,15 +276,17 @@ def _fourier(
     floor = max(LEAST, log_delta + NEGLIGIBLE - math.log(sum(count for _, count in laws)))
     span = max(_span(law, floor) for alternatives, _ in laws for law in alternatives)
     tilt = min(tilt, STEEPEST / span) if span > 0 else tilt
-    low, high = saddles.window(tilt, decay=DECAY)
-    low, high = min(low, epsilon), max(high, epsilon + 5 / tilt)
     widening = 1.0
     while True:
+        low, high = saddles.window(tilt, decay=DECAY)
+        low, high = min(low, epsilon), max(high, epsilon + 5 / tilt)
         middle, reach = 0.5 * (low + high), 0.55 * (high - low) * widening
         # a narrow window is no reason to cut one release's losses into more cells than there are places
         step = fitted_step(laws, most=max(2 * reach, span) / size, tilt=tilt)
-        # between the points of a coarse lattice the payoff falls like exp(-tilt * distance)
-        tilt = min(tilt, FLATTEST / step)
+        if tilt * step > 1.01 * FLATTEST:
+            # between the points of a coarse lattice the payoff falls like exp(-tilt * distance)
+            tilt = FLATTEST / step
+            continue
         # an exact lattice may be so coarse that far fewer places do
         places = size
         while places > 256 and places // 2 * step > 2 * reach:

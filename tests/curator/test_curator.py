@@ -280,3 +280,24 @@ def test_threads_share_a_curator(tmp_path: Path) -> None:
         for index in range(4):
             assert len({answer.value() for answer in answers[index::4]}) == 1
         verify(curator.ledger)
+
+
+def test_a_renyi_budget_lasts_longer_for_many_small_questions(tmp_path: Path) -> None:
+    import dataclasses
+
+    from brdp.catalog import Budget, Catalog, Rule
+    from brdp.curator import Curator
+    from tests.curator.worlds import catalog
+
+    text = "SELECT COUNT(*) AS n WITHIN 150 FROM people WHERE age >= 7"
+    lasting = {}
+    for rule in (Rule.SUM, Rule.RENYI):
+        (people,) = catalog(tmp_path).tables
+        people = dataclasses.replace(people, budget=Budget(1.0, 1e-6, rule=rule))
+        with Curator(Catalog((people,)), open_ledger(":memory:")) as curator:
+            lasting[rule] = curator.price(text).remaining_queries
+            answer = curator.ask(text)
+            assert abs(answer.value() - 516) < 1500
+            assert curator.budget("people").to_dict()["filter"] == rule.value
+            verify(curator.ledger)
+    assert lasting[Rule.RENYI] > 3 * lasting[Rule.SUM]

@@ -330,15 +330,19 @@ def test_edits_of_what_a_charge_rests_on_stop_it_at_once(
     store.close()
 
 
+def edit_row(store: Store, statement: str) -> None:
+    store.begin()
+    store.execute(statement)
+    store.commit()  # PostgreSQL's answer may come as late as this
+
+
 def test_the_store_itself_refuses_edits(place: str, store_at: Callable[[str], Store]) -> None:
     with open_ledger(place) as ledger:
         ledger.grant(TABLE, filter_for(9))
     store = store_at(place)
     for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
-        store.begin()
         with pytest.raises(LedgerUnavailable):
-            store.execute(statement)
-            store.commit()  # PostgreSQL's answer may come as late as this
+            edit_row(store, statement)
         store.rollback()
     store.begin_reading()
     assert store.execute("SELECT count(*) FROM entries WHERE body <> ''") == [(1,)]

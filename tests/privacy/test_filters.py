@@ -19,6 +19,7 @@ from brdp.privacy.filters import (
     RenyiFilter,
     SumFilter,
     read_filter,
+    recommended,
 )
 from brdp.privacy.filters.amount import UNIT_LOG2, rounded_down, rounded_up, to_float
 
@@ -184,3 +185,20 @@ def test_charging_costs_the_same_however_much_was_charged(filter) -> None:
     early = tuple(100 * amount for amount in price)
     late = tuple(1_000_000 * amount for amount in price)
     assert seconds(late) < 2 * seconds(early)
+
+
+@pytest.mark.parametrize("queries", (1, 5, 10, 30, 100, 1000))
+def test_the_recommended_filter_lets_each_question_be_larger(queries: int) -> None:
+    found = recommended(epsilon=1.0, delta=1e-6, queries=queries)
+    total = SumFilter.for_queries(epsilon=1.0, delta=1e-6, queries=queries)
+    renyi = RenyiFilter.for_budget(epsilon=1.0, delta=1e-6)
+    # of one size, chosen so that a plain sum is just used up
+    each = 1.0 / queries * (1 - 1e-9)
+    fits = {
+        type(filter): FilterState.start(filter).remaining(
+            filter.price_of_spend(epsilon=each * 1.02, delta=0)
+        )
+        for filter in (total, renyi)
+    }
+    assert (fits[RenyiFilter] >= queries) == isinstance(found, RenyiFilter)
+    assert recommended(epsilon=1.0, delta=0, queries=queries) == PureFilter(1.0)

@@ -5,7 +5,7 @@ from brdp.catalog.initial import init_text
 from brdp.catalog.load import load_catalog, parse_catalog
 from brdp.catalog.schema import Kind, Schema, read_schema
 from brdp.catalog.source import CSVSource, ParquetSource, PostgresSource, Source, SparkSource
-from brdp.catalog.table import Budget, Catalog, Column, Key, Table
+from brdp.catalog.table import Budget, Catalog, Column, Key, Rule, Table
 from brdp.catalog.unit import ColumnUnit, Relation, RowUnit, Unit
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "PostgresSource",
     "Relation",
     "RowUnit",
+    "Rule",
     "Schema",
     "Source",
     "SparkSource",

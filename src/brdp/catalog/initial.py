@@ -21,7 +21,7 @@ HINTS = {
 }
 
 
-def init_text(path: str | Path, *, name: str | None = None) -> str:
+def init_text(path: str | Path, *, name: str | None = None, queries: int = 100) -> str:
     """The commented text of a first brdp.toml for a Parquet or CSV file (or glob). Reads names and
     types of columns only.
     """
@@ -41,7 +41,13 @@ def init_text(path: str | Path, *, name: str | None = None) -> str:
         )
     schema = read_schema(source)
     table = name or _table_name(text)
-    return "\n".join([*_head(table, text, schema), *_columns(table, schema)]) + "\n"
+    return "\n".join([*_head(table, text, schema, queries), *_columns(table, schema)]) + "\n"
+
+
+def _rule(queries: int) -> str:
+    from brdp.privacy.filters.recommend import recommended
+
+    return str(recommended(epsilon=1.0, delta=1e-6, queries=queries).to_dict()["filter"])
 
 
 def _table_name(path: str) -> str:
@@ -63,7 +69,7 @@ def _key(name: str) -> str:
     return name if bare else _quoted(name)
 
 
-def _head(table: str, path: str, schema: Schema) -> list[str]:
+def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
     likely = [
         column
         for column in schema
@@ -93,6 +99,9 @@ def _head(table: str, path: str, schema: Schema) -> list[str]:
         f"[tables.{key}.budget]",
         "epsilon = 1.0            # all queries ever asked share this; it cannot be earned back",
         "delta = 1e-6             # well below 1 / (number of units)",
+        f'filter = "{_rule(queries)}"'.ljust(25)
+        + f"# how charges add up: best for about {queries} questions; sum suits few, renyi many",
+        f"queries = {queries}".ljust(25) + "# about how many questions it is for",
     ]
 
 

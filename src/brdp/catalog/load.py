@@ -17,7 +17,7 @@ from brdp.catalog.source import (
     Source,
     SparkSource,
 )
-from brdp.catalog.table import Budget, Catalog, Column, Key, Table, check_edges, check_keys
+from brdp.catalog.table import Budget, Catalog, Column, Key, Rule, Table, check_edges, check_keys
 from brdp.catalog.unit import ColumnUnit, Relation, RowUnit, Unit
 from brdp.errors import InvalidInput
 
@@ -234,8 +234,21 @@ def _budget(reader: Reader) -> Budget:
         raise reader.refuse("budget", expected="epsilon and delta", got="nothing", remedy=remedy)
     epsilon = inner.number("epsilon", remedy=remedy)
     delta = inner.number("delta", remedy=remedy)
+    rule = inner.text("filter", default="") or None
+    known = [rule.value for rule in Rule]
+    if rule is not None and rule not in known:
+        raise inner.refuse("filter", expected=f"one of {', '.join(known)}", got=rule)
+    queries = inner.whole("queries")
     inner.finish()
-    return _named(inner, lambda: Budget(epsilon=float(epsilon), delta=float(delta)))
+    return _named(
+        inner,
+        lambda: Budget(
+            epsilon=float(epsilon),
+            delta=float(delta),
+            rule=None if rule is None else Rule(rule),
+            queries=queries or 1000,
+        ),
+    )
 
 
 def _column(name: str, reader: Reader) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from itertools import pairwise
 from typing import final
@@ -41,18 +42,39 @@ class Column:
 
 
 @final
+class Rule(Enum):
+    """How charges are added up, fixed when the budget is created (docs/theory/filters.md)."""
+
+    PURE = "pure"
+    SUM = "sum"
+    RENYI = "renyi"
+
+
+@final
 @dataclass(frozen=True)
 class Budget:
-    """How much may ever be spent on a table. delta = 0 is allowed and means pure."""
+    """How much may ever be spent on a table. delta = 0 is allowed and means pure.
+
+    `queries` is about how many questions it is for: a sum of deltas gives each of them its share.
+    """
 
     epsilon: float
     delta: float
+    rule: Rule | None = None  # by default pure where delta is 0, else sums
+    queries: int = 1000
 
     def __post_init__(self) -> None:
         positive(epsilon=self.epsilon)
         below_one(delta=self.delta)
         if self.delta < 0:
             raise InvalidInput("delta", expected="a number in [0, 1)", got=self.delta)
+        whole(queries=self.queries)
+        if self.rule is not None and (self.rule is Rule.PURE) != (self.delta == 0):
+            raise InvalidInput(
+                "filter",
+                expected="pure where delta is 0, and sum or renyi where it is not",
+                got=self.rule.value,
+            )
 
 
 @final

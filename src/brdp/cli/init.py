@@ -16,6 +16,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("path", help="the file or glob")
     parser.add_argument("--name", help="what the table is called (default: from the file's name)")
+    parser.add_argument(
+        "--queries", type=int, default=100, help="about how many questions it is for (default: 100)"
+    )
     parser.add_argument("--output", default="brdp.toml", help="where to write (default: brdp.toml)")
     parser.set_defaults(run=run)
 
@@ -27,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from brdp.catalog import init_text
     from brdp.errors import InvalidInput
 
-    text = init_text(args.path, name=args.name)
+    text = init_text(args.path, name=args.name, queries=args.queries)
     output = Path(args.output)
     try:
         with output.open("x", encoding="utf-8") as file:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from brdp.catalog import Catalog, Table, load_catalog
+from brdp.catalog import Catalog, Rule, Table, load_catalog
 from brdp.catalog.source import Source
 from brdp.curator.answer import answer_from
 from brdp.curator.draw import noisy_totals
@@ -26,11 +26,8 @@ from brdp.data.compile import compile_query
 from brdp.data.engine import Engine
 from brdp.errors import InvalidInput
 from brdp.ledger import BudgetStatus, Granted, Ledger, Request, Stored, open_ledger
-from brdp.privacy.filters import Filter, PureFilter, SumFilter
+from brdp.privacy.filters import Filter, PureFilter, RenyiFilter, SumFilter
 from brdp.query import Builder, Query, as_query, question, resolve, sensitivity, totals_of_query
-
-# How many charges a budget from brdp.toml has delta for; pure ones need none.
-QUERIES = 1000
 
 
 @final
@@ -230,7 +227,9 @@ def filter_for(table: Table) -> Filter:
         raise InvalidInput("budget", expected="a budget", got="none")
     if budget.delta == 0:
         return PureFilter(budget.epsilon)
-    return SumFilter.for_queries(epsilon=budget.epsilon, delta=budget.delta, queries=QUERIES)
+    if budget.rule is Rule.RENYI:
+        return RenyiFilter.for_budget(epsilon=budget.epsilon, delta=budget.delta)
+    return SumFilter.for_queries(epsilon=budget.epsilon, delta=budget.delta, queries=budget.queries)
 
 
 def _releases(charge: Mapping[str, Any], query: Query, table: Table) -> dict[str, Release]:

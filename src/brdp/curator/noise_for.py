@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from brdp.noise.base import Noise
 from brdp.noise.sampler import sampler_for
 from brdp.planning import plan
 from brdp.privacy.compose import compose
-from brdp.privacy.filters import Filter, SumFilter
+from brdp.privacy.filters import Filter, RenyiFilter, SumFilter
 from brdp.query.model import Query
 from brdp.query.sensitivity import sensitivity
 from brdp.query.totals import BinCount, Total
@@ -24,6 +25,7 @@ from brdp.query.totals import BinCount, Total
 # The kernels tried. Recycled Gaussians of thousands of steps take seconds to plan, and win only where very
 # many releases are charged together.
 KERNELS = ("laplace", "staircase")
+FEW_STEPS = 16
 SHARP = 8  # how much tighter than its pure quantile the bound of an epsilon is looked for
 
 
@@ -133,8 +135,14 @@ def _cheapest(
     folds: int,
 ) -> Noise:
     cost = filter.cost()
+    candidates: Iterator[tuple[Noise, float]]
     best: tuple[float, Noise] | None = None
-    for noise, acceptance in _candidates(steps_moved, steps_within, confidence, epsilon, delta):
+    candidates = _candidates(steps_moved, steps_within, confidence, epsilon, delta)
+    if isinstance(filter, RenyiFilter) and confidence is not None and steps_moved <= FEW_STEPS:
+        candidates = itertools.chain(
+            candidates, _in_company(filter, steps_moved, steps_within, confidence)
+        )
+    for noise, acceptance in candidates:
         curve = noise.privacy(sensitivity=steps_moved)
         if epsilon is None:
             # for a confidence: the least charge
@@ -150,6 +158,26 @@ def _cheapest(
             "lower confidence."
         )
     return best[1]
+
+
+def _in_company(
+    filter: RenyiFilter, steps_moved: int, steps_within: int, confidence: float
+) -> Iterator[tuple[Noise, float]]:
+    """What a plan for this filter finds: Gaussian noise, where many small charges add up by Renyi."""
+    try:
+        found = plan(
+            sensitivity=steps_moved,
+            within=steps_within,
+            confidence=confidence,
+            delta=filter.delta,
+            kernel="gaussian",
+            integer=True,
+            cost=filter.cost(),
+        )
+        sampler_for(found.noise)
+    except (NotPossible, InvalidInput):
+        return
+    yield found.noise, found.acceptance
 
 
 def _candidates(

@@ -3,6 +3,7 @@
 from brdp.privacy.filters.base import Amounts, Filter, FilterCost, FilterState
 from brdp.privacy.filters.pure import PureFilter
 from brdp.privacy.filters.read import read_filter
+from brdp.privacy.filters.recommend import recommended
 from brdp.privacy.filters.renyi import RenyiFilter
 from brdp.privacy.filters.total import SumFilter
 
@@ -15,4 +16,5 @@ __all__ = [
     "RenyiFilter",
     "SumFilter",
     "read_filter",
+    "recommended",
 ]

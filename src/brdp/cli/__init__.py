@@ -11,7 +11,7 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("plan", "audit", "demo", "init", "query", "budget", "ledger", "reproduce")
+COMMANDS = ("plan", "account", "audit", "demo", "init", "query", "budget", "ledger", "reproduce")
 BAD_INPUT, REFUSED_BY_BUDGET = 2, 3
 
 

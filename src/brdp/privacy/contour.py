@@ -30,10 +30,9 @@ MOST_CELLS = 1 << 21
 NORMAL = np.array([0.9, 1.0, 1.1, 1.25, 1.5])
 FURTHER = np.geomspace(1.8, 1e5, 60)
 # Where Chernoff's bounds of the aliases are tried, relative to the tilt.
-NEAR = np.array(
-    [0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.96]
-    + [1.04, 1.1, 1.17, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 5.0, 10.0]
-)
+BELOW = (0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.96)
+ABOVE = (1.04, 1.1, 1.17, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 5.0, 10.0)
+NEAR = np.array((*BELOW, *ABOVE))
 
 
 @final

@@ -7,6 +7,7 @@ most 64/15 B 4^(-2 NODES) / (1 - 1/16) half widths (Trefethen 2013, theorem 19.3
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -105,9 +106,7 @@ class SampledTransform(Transform):
         # loss, of which there are at most two
         logs = grid.densities + tilt * grid.node_losses - scale
         ends = np.cumsum((0, *grid.sizes))
-        most = math.fsum(
-            math.exp(float(logs[a:b].max())) for a, b in zip(ends, ends[1:], strict=False)
-        )
+        most = math.fsum(math.exp(float(logs[a:b].max())) for a, b in itertools.pairwise(ends))
         # between nodes the log of the density bends, and beyond the last ones it is steep
         bend = 0.05 * grid.panel**2 * (1 + (2 + tilt) * grid.slope**2)
         slack = 0.01 * grid.panel * _steepness(grid, np.array(tilt)) + bend
@@ -188,17 +187,16 @@ def _lay(
             heavy |= (mine + order * mixed).max(axis=1) > top + light
         if not heavy.any():
             heavy[0] = True
-        start, size = start[heavy], size[heavy]
-        pieces = _subdivisions(law, slope, start, size, ratio, frequency)
+        pieces = _subdivisions(law, slope, start[heavy], size[heavy], ratio, frequency)
         terms += int(pieces.sum()) * NODES * width
         if terms > MOST_TERMS:
             return None
-        start = np.repeat(start, pieces) + np.repeat(size / pieces, pieces) * _within(pieces)
-        size = np.repeat(size / pieces, pieces)
-        x = start[:, None] + size[:, None] * 0.5 * (_nodes + 1)
-        mine, mixed, density = _integrand(law, slope, x, ratio, keep)
-        losses.append(mixed.ravel())
-        masses.append((mine + np.log(0.5 * size[:, None] * _weights)).ravel())
+        fine = np.repeat(size[heavy] / pieces, pieces)
+        left = np.repeat(start[heavy], pieces) + fine * _within(pieces)
+        x = left[:, None] + fine[:, None] * 0.5 * (_nodes + 1)
+        log_mine, loss, density = _integrand(law, slope, x, ratio, keep)
+        losses.append(loss.ravel())
+        masses.append((log_mine + np.log(0.5 * fine[:, None] * _weights)).ravel())
         densities.append(density.ravel())
         if isinstance(base, GaussianLoss):
             reach = max(reach, float(np.abs(x - slope).max()))

@@ -1,0 +1,137 @@
+"""`brdp account`: what releases cost together, from both sides."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brdp.privacy import ComposedCurve
+    from brdp.privacy.spec import ReleaseSpec
+
+# Drawn at this many numbers of releases, from one to all.
+POINTS = 25
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "account",
+        help="what releases cost together",
+        description="State what the releases of a SPEC cost together: lower and upper bounds of epsilon at "
+        "--delta, or of delta at --epsilon. Reads no data.",
+    )
+    parser.add_argument(
+        "spec",
+        metavar="SPEC.json",
+        help='a list such as [{"kernel": "gaussian", "scale": 30.7, "within": 1, "rate": 0.2, '
+        '"sensitivity": 1, "count": 1000, "sampling_rate": 1}]; - reads standard input',
+    )
+    given = parser.add_mutually_exclusive_group(required=True)
+    given.add_argument("--delta", type=float, help="state epsilon at this delta")
+    given.add_argument("--epsilon", type=float, help="state delta at this epsilon")
+    parser.add_argument(
+        "--plot", metavar="FILE.png", help="draw epsilon against the number of releases"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Account, then print and draw."""
+    from brdp.cli.output import print_json
+    from brdp.errors import InvalidInput
+    from brdp.privacy.spec import composed, read_spec
+
+    if args.plot and args.delta is None:
+        raise InvalidInput("--plot", expected="--delta beside it", got=args.epsilon)
+    releases = read_spec(read_json(args.spec))
+    total = composed(releases)
+    if args.delta is not None:
+        lower, upper = total.epsilon_bounds(delta=args.delta)
+        answer: dict[str, Any] = {"epsilon": _pair(lower, upper), "delta": args.delta}
+        said = f"epsilon between {lower:.10g} and {upper:.10g} at delta {args.delta:g}"
+    else:
+        bounds = total.delta_bounds(epsilon=args.epsilon)
+        low, high = float(bounds[0]), float(bounds[1])
+        answer = {"delta": _pair(low, high), "epsilon": args.epsilon}
+        said = f"delta between {low:.10g} and {high:.10g} at epsilon {args.epsilon:g}"
+    if args.plot:
+        draw(releases, delta=args.delta, path=args.plot)
+        print(f"drawn in {args.plot}", file=sys.stderr)
+    if args.json:
+        print_json(answer)
+    else:
+        count = sum(release.count for release in releases)
+        print(f"{count} release{'s' if count > 1 else ''}: {said}")
+    return 0
+
+
+def read_json(path: str) -> Any:
+    """Read a SPEC; errors say where the file is not JSON, and never what is in it."""
+    from brdp.errors import InvalidInput
+
+    try:
+        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+        return json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput("SPEC.json", expected="a file that can be read", got=path) from error
+    except json.JSONDecodeError as error:
+        raise InvalidInput(
+            "SPEC.json",
+            expected="JSON",
+            got=path,
+            remedy=f"Line {error.lineno}, column {error.colno}: {error.msg}.",
+        ) from error
+
+
+def draw(releases: tuple[ReleaseSpec, ...], *, delta: float, path: str) -> None:
+    """Epsilon against the number of releases, taken in the order and the shares of the SPEC."""
+    from brdp._extras import require
+
+    figure_module = require("matplotlib.figure", extra="plot")
+    total = sum(release.count for release in releases)
+    counts = sorted({max(1, round(total ** (i / (POINTS - 1)))) for i in range(POINTS)})
+    epsilons = [
+        first(releases, count).epsilon(delta=delta) for count in progress(counts, "accounting")
+    ]
+    figure = figure_module.Figure(figsize=(6.4, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot(counts, epsilons, marker="o", markersize=3)
+    axes.set(xscale="log", xlabel="releases", ylabel=f"epsilon at delta {delta:g}", ylim=(0, None))
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=150)
+
+
+def first(releases: tuple[ReleaseSpec, ...], count: int) -> ComposedCurve:
+    """The cost of the first `count` releases."""
+    from brdp.privacy import compose
+
+    parts: dict[Any, int] = {}
+    left = count
+    for release in releases:
+        taken = min(left, release.count)
+        if taken:
+            parts[release.curve] = parts.get(release.curve, 0) + taken
+        left -= taken
+    return compose(parts)
+
+
+def progress(items: list[int], what: str) -> Any:
+    """The same items, with a bar on a terminal where rich is installed."""
+    try:
+        from rich.progress import track
+    except ImportError:
+        return items
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return track(items, description=what, console=console) if console.is_terminal else items
+
+
+def _pair(lower: float, upper: float) -> dict[str, float]:
+    return {"lower": lower, "upper": upper if math.isfinite(upper) else math.inf}

@@ -1,0 +1,96 @@
+"""`brdp account`: the contract's JSON, both questions, a plot, and errors that say where."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import brdp
+from brdp.cli import main
+
+SPEC = [
+    {"kernel": "gaussian", "scale": 2.5, "within": 1, "rate": 0.5, "count": 10},
+    {"kernel": "laplace", "scale": 10, "sampling_rate": 0.1},
+    {"kernel": "staircase", "core": 1, "step": 2, "drop": 0.5, "integer": True, "sensitivity": 2},
+]
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(SPEC))
+    return path
+
+
+def total():
+    return brdp.compose(
+        {
+            brdp.Recycled(brdp.Gaussian(2.5), within=1, rate=0.5).privacy(): 10,
+            brdp.subsample(brdp.Laplace(10.0), sampling_rate=0.1): 1,
+            brdp.Staircase(core=1, step=2, drop=0.5, integer=True).privacy(sensitivity=2): 1,
+        }
+    )
+
+
+def test_epsilon_at_a_delta(spec, capsys):
+    assert main(["account", str(spec), "--delta", "1e-5", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    lower, upper = total().epsilon_bounds(delta=1e-5)
+    assert answer == {"epsilon": {"lower": lower, "upper": upper}, "delta": 1e-5}
+
+
+def test_delta_at_an_epsilon(spec, capsys):
+    assert main(["account", str(spec), "--epsilon", "9", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    lower, upper = (float(x) for x in total().delta_bounds(epsilon=9))
+    assert answer == {"delta": {"lower": lower, "upper": upper}, "epsilon": 9.0}
+    assert 0 < lower <= upper < 1e-3
+
+
+def test_an_infinite_epsilon_is_said(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text('[{"kernel": "gaussian", "scale": 1, "within": 2, "rate": 1}]')
+    assert main(["account", str(path), "--delta", "1e-5", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"]["upper"] == "inf"
+
+
+def test_a_plot_is_drawn(spec, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "plot.png"
+    assert main(["account", str(spec), "--delta", "1e-5", "--plot", str(path)]) == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert "12 releases: epsilon between" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "entry, said",
+    [
+        ({"kernel": "cauchy", "scale": 1}, "SPEC[0].kernel"),
+        ({"kernel": "gaussian"}, "SPEC[0].scale"),
+        ({"kernel": "gaussian", "scale": 1, "sigma": 2}, "sigma"),
+        ({"kernel": "gaussian", "scale": 1, "count": -1}, "SPEC[0].count"),
+        ({"kernel": "gaussian", "scale": 1, "count": 1.5}, "SPEC[0].count"),
+        ({"kernel": "gaussian", "scale": 1, "sampling_rate": 0}, "SPEC[0].sampling_rate"),
+        ({"kernel": "gaussian", "scale": 1, "sampling_rate": 1.1}, "SPEC[0].sampling_rate"),
+        ({"kernel": "gaussian", "scale": 1, "within": 2}, "within and rate"),
+        ({"kernel": "gaussian", "scale": 1, "levels": [1, 2]}, "levels"),
+        ({"kernel": "staircase", "scale": 1}, "core"),
+        ("gaussian", "SPEC[0]"),
+    ],
+)
+def test_bad_input_is_named_in_one_line(entry, said, tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps([entry]))
+    assert main(["account", str(path), "--delta", "1e-5"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_what_is_not_json_is_refused(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text("{")
+    assert main(["account", str(path), "--delta", "1e-5"]) == 2
+    assert main(["account", str(tmp_path / "absent.json"), "--delta", "1e-5"]) == 2

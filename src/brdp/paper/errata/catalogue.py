@@ -262,8 +262,8 @@ ERRATA: tuple[Erratum, ...] = (
         says="See the list.",
         derivation="(a) Theorem 4 has no proof: the appendix headed 'Proof of Theorem 4' proves Theorem 3, and "
         "Section VII-A omits the proof. Its text says a small ε is amplified to a *larger* ε'; in the theorem ε' is "
-        "the smaller. (b) 'Proposition 7' in Algorithm 4 and Appendix G is the sixth proposition. (c) The caption of Figure 5 "
-        "says Algorithms 3 and 2 where the text has 2 and 1. (d) Algorithm 1 compares with δ_target, which is no "
+        "the smaller. (b) 'Proposition 7' in Algorithm 4 and Appendix G is the sixth proposition. (c) The caption of "
+        "Figure 5 says Algorithms 3 and 2 where the text has 2 and 1. (d) Algorithm 1 compares with δ_target, which is no "
         "input (δ is meant); Algorithm 3 uses θ without taking it. (e) Algorithm 4's line 7 calibrates to (ε', δ) "
         "and the primes are never used. (f) Remark 2 (disjoint subsets) needs neighbours by adding or removing: a "
         "replaced person may move between subsets, and two pay. (g) Remark 5's linear time assumes δ_Z^T costs "

@@ -5,6 +5,7 @@ theirs.
 from __future__ import annotations
 
 import shutil
+import sys
 from decimal import Decimal
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from pyarrow import parquet
 
 from brdp.catalog import Clip, Column, PostgresSource, RowUnit, SparkSource, Table
 from brdp.data import BoundingKey, EngineFailed, FrameSource, exact_totals, open_source
-from brdp.errors import BrdpError, InvalidInput
+from brdp.errors import BrdpError, InvalidInput, MissingExtra
 from brdp.query import parse, totals_of_query
 from tests.engines.conftest import NO_POSTGRES
 from tests.ledger.server import Server, binaries
@@ -195,4 +196,10 @@ def test_no_session_and_no_java(monkeypatch):
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
     with pytest.raises(EngineFailed, match="Java 17"):
+        open_source(SparkSource("local[1]", table="t"))
+
+
+def test_no_pyspark(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(MissingExtra, match=r"brdp\[spark\]"):
         open_source(SparkSource("local[1]", table="t"))

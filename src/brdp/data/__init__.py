@@ -5,6 +5,7 @@ from brdp.data.compile import Compiled, compile_query
 from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine, EngineFailed
 from brdp.data.postgres_engine import PostgresEngine
+from brdp.data.private_groups import PrivateGroups, groups_changed, private_groups
 from brdp.data.sources import FrameSource, open_source
 from brdp.data.spark_engine import SparkEngine
 from brdp.data.totals import ExactTotals, exact_totals
@@ -19,9 +20,12 @@ __all__ = [
     "ExactTotals",
     "FrameSource",
     "PostgresEngine",
+    "PrivateGroups",
     "SparkEngine",
     "compile_query",
     "exact_totals",
+    "groups_changed",
     "open_source",
+    "private_groups",
     "require_named_units",
 ]

@@ -85,7 +85,7 @@ def _projected(
     columns: dict[str, Any] = {}
     kept = []
     if isinstance(table.unit, ColumnUnit):
-        unit = _unit(rows, table.unit.column)
+        unit = unit_column(rows, table.unit.column)
         columns[UNIT] = unit
         # rows of nobody in particular would all count as one unit's
         kept.append(unit.notnull())
@@ -134,7 +134,8 @@ def _numbers(
     }
 
 
-def _unit(rows: Any, name: str) -> Any:
+def unit_column(rows: Any, name: str) -> Any:
+    """The column that names the unit; refused where its kind could name one unit in two ways."""
     column = _known(rows, name, "unit")
     kind = kind_of(column.type())
     if kind in (Kind.REAL, Kind.OTHER) and not column.type().is_uuid():

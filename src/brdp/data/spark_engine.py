@@ -38,6 +38,10 @@ class SparkEngine(Engine):
 
     def __init__(self, source: SparkSource) -> None:
         ibis = _extras.require("ibis", extra="query")
+        _extras.require("pyspark", extra="spark")
+        _extras.require(
+            "pandas", extra="spark"
+        )  # Ibis imports it together with its dialect of Spark
         backend = _extras.require("ibis.backends.pyspark", extra="spark")
         self._types = _extras.require("ibis.backends.pyspark.datatypes", extra="spark").PySparkType
         self._source = source
@@ -101,13 +105,17 @@ class SparkEngine(Engine):
             ) from None
 
     def _ibis_types(self) -> dict[str, Any]:
-        unknown = _extras.require("ibis.expr.datatypes", extra="query").unknown
+        kinds = _extras.require("ibis.expr.datatypes", extra="query")
         types: dict[str, Any] = {}
         for field in self._session.table(VIEW).schema:
+            if field.dataType.simpleString() == "timestamp":
+                # an instant, which Ibis would take for a reading of the clock
+                types[field.name] = kinds.Timestamp(timezone="UTC")
+                continue
             try:
                 types[field.name] = self._types.to_ibis(field.dataType)
             except Exception:  # types that Ibis does not know may be counted, and no more
-                types[field.name] = unknown
+                types[field.name] = kinds.unknown
         return types
 
 

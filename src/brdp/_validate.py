@@ -24,7 +24,10 @@ def _number(
     # bool is an int to Python, but True as a scale is a slip, not a number
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an int beyond every float
+        number = math.inf  # and refused, whichever sign it has
     if not accepts(number):
         raise InvalidInput(name, expected=expected, got=value, remedy=remedy)
     return number
@@ -68,7 +71,7 @@ def whole(*, least: int = 1, remedy: str = "", **named: object) -> int:
         pass  # an int to Python, a slip to people
     elif isinstance(value, Integral):
         number = int(value)
-    elif isinstance(value, Real) and float(value).is_integer():
+    elif isinstance(value, Real) and math.isfinite(value) and float(value).is_integer():
         number = int(float(value))
     if number is None or number < least:
         expected = f"a whole number, {least} or above"

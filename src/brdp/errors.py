@@ -5,6 +5,8 @@ Messages never hold private data: they speak of arguments, schema and budgets on
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Callable
 from typing import final
 
 
@@ -21,8 +23,16 @@ class InvalidInput(BrdpError, ValueError):
         self.expected = expected
         self.got = got
         self.remedy = remedy
-        message = f"{argument}: expected {expected}, got {got!r}."
+        message = f"{argument}: expected {expected}, got {reprlib.repr(got)}."
         super().__init__(f"{message} {remedy}".rstrip())
+
+    def __reduce__(self) -> tuple[Callable[..., InvalidInput], tuple[object, ...]]:
+        # keyword arguments do not survive the pickling of exceptions by themselves
+        return _invalid_input, (self.argument, self.expected, self.got, self.remedy)
+
+
+def _invalid_input(argument: str, expected: str, got: object, remedy: str) -> InvalidInput:
+    return InvalidInput(argument, expected=expected, got=got, remedy=remedy)
 
 
 @final

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import abc
+import contextlib
+import math
+from numbers import Real
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -191,8 +194,10 @@ def interval(within: Any) -> tuple[float, float]:
 
 
 def _not_nan(bound: object) -> float:
-    if isinstance(bound, bool) or not isinstance(bound, int | float | np.integer | np.floating):
+    number = math.nan
+    if not isinstance(bound, bool) and isinstance(bound, Real):
+        with contextlib.suppress(OverflowError):
+            number = float(bound)
+    if math.isnan(number):
         raise InvalidInput("within", expected="a number", got=bound)
-    if np.isnan(bound):
-        raise InvalidInput("within", expected="a number", got=bound)
-    return float(bound)
+    return number

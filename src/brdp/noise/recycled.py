@@ -17,7 +17,9 @@ from brdp.noise.quadrature import NODES, WEIGHTS
 from brdp.noise.recycler import Recycler
 
 LEVELS_REMEDY = "Give levels as [(1.0, 1.0), (6.0, 0.3), (inf, 0.1)]: bounds that rise to inf, weights in [0, 1]."
-RARE = 1e-12
+# A sample that would take more rounds than this is refused.
+MOST_ROUNDS = 1e10
+LARGEST_LATTICE_BOUND = 2.0**51
 
 
 @final
@@ -72,9 +74,14 @@ class Recycled(Noise):
     def under(cls, kernel: Kernel, recycler: Recycler) -> Recycled:
         """Put the kernel under a recycler of any shape (on the integers its edges lie between them)."""
         noise = cls.__new__(cls)
-        if kernel.lattice and any(edge - math.floor(edge) != 0.5 for edge in recycler.edges):
+        if kernel.lattice and not all(
+            abs(edge) < LARGEST_LATTICE_BOUND and edge - math.floor(edge) == 0.5
+            for edge in recycler.edges
+        ):
             raise InvalidInput(
-                "edges", expected="half-integers such as 3.5 on the lattice", got=recycler.edges
+                "edges",
+                expected="half-integers such as 3.5 below 2^51 on the lattice",
+                got=recycler.edges,
             )
         noise._set(kernel, recycler)
         return noise
@@ -100,6 +107,9 @@ class Recycled(Noise):
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"Recycled noise is frozen: make a new one to change {name}.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Recycled noise is frozen: {name} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recycled.under, (self._kernel, self._recycler)
@@ -213,11 +223,11 @@ class Recycled(Noise):
 
     def sample(self, size: int, rng: np.random.Generator | None = None) -> Floats:
         size = _validate.whole(size=size, least=0)
-        if self._log_total < math.log(RARE):
+        if size * self.expected_rounds > MOST_ROUNDS:
             raise InvalidInput(
-                "noise",
-                expected=f"noise that is kept at least once in {1 / RARE:.0e} rounds",
-                got=self,
+                "size",
+                expected=f"a sample of at most {MOST_ROUNDS:.0e} rounds",
+                got=size,
                 remedy="The literal loop would not end in your time: use ppf on uniform draws.",
             )
         generator = np.random.default_rng() if rng is None else rng
@@ -260,7 +270,7 @@ def _one_level(within: float | tuple[float, float], *, rate: float, lattice: boo
     keep = 1.0 - _validate.probability(rate=rate)
     low, high = interval(within)
     if lattice:
-        low, high = math.ceil(low) - 0.5, math.floor(high) + 0.5
+        low, high = -_edge_beyond(-low), _edge_beyond(high)
     edges = {edge: None for edge in (low, high) if math.isfinite(edge)}
     if low == high:  # a bound of 0 on the line holds nothing
         if keep == 0:
@@ -274,10 +284,24 @@ def _one_level(within: float | tuple[float, float], *, rate: float, lattice: boo
     return Recycler(edges=tuple(edges), keeps=tuple(keeps))
 
 
+def _edge_beyond(bound: float) -> float:
+    """The half-integer past the last integer within the bound."""
+    if math.isinf(bound):
+        return bound
+    if abs(bound) >= LARGEST_LATTICE_BOUND:
+        raise InvalidInput(
+            "within",
+            expected="bounds below 2^51 on the integers, where halves are still numbers",
+            got=bound,
+            remedy="Use a coarser resolution, so that the bound is fewer steps.",
+        )
+    return math.floor(bound) + 0.5
+
+
 def _levels(levels: Sequence[tuple[float, float]], *, lattice: bool) -> Recycler:
     try:
         pairs = [(float(bound), float(keep)) for bound, keep in levels]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pairs = []
     bounds = [bound for bound, _ in pairs]
     # on the lattice a bound of 0 still holds the 0
@@ -290,7 +314,7 @@ def _levels(levels: Sequence[tuple[float, float]], *, lattice: bool) -> Recycler
             got=levels,
             remedy=LEVELS_REMEDY,
         )
-    inner = [math.floor(b) + 0.5 for b in bounds[:-1]] if lattice else bounds[:-1]
+    inner = [_edge_beyond(b) for b in bounds[:-1]] if lattice else bounds[:-1]
     keeps = [keep for _, keep in pairs]
     edges = (*(-edge for edge in reversed(inner)), *inner)
     return Recycler(edges=edges, keeps=(*reversed(keeps[1:]), *keeps))

@@ -14,6 +14,10 @@ from brdp.errors import InvalidInput
 from brdp.noise.base import Floats, Kernel
 
 
+# exp(drop) must stay a number.
+LARGEST_DROP = 700.0
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Staircase(Kernel):
@@ -35,6 +39,8 @@ class Staircase(Kernel):
         object.__setattr__(self, "core", _validate.non_negative(core=core))
         object.__setattr__(self, "step", _validate.positive(step=step))
         object.__setattr__(self, "drop", _validate.positive(drop=drop))
+        if self.drop > LARGEST_DROP:
+            raise InvalidInput("drop", expected=f"at most {LARGEST_DROP:g}", got=drop)
         object.__setattr__(self, "integer", bool(integer))
         if not math.isfinite(self.log_top):
             raise InvalidInput("drop", expected="a drop that leaves a finite density", got=drop)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from brdp.planning.families import Family
 from brdp.planning.request import Budget, Candidate
 
-LEAST, MOST = 1e-6, 1e4
+LEAST, MOST = 1e-12, 500.0
 PRECISE = 1e-7
 
 

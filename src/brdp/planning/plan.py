@@ -18,6 +18,9 @@ from brdp.privacy.cost import Cost, EpsilonOfMany
 NEXT_TO_NOTHING = 1e-4
 # Certified noise ends a few roundings on the private side: less than this is no difference.
 ROUNDING = 1e-9
+# Where a miss is rarer than this, rounding has the last word.
+RAREST_MISS = 1e-16
+LARGEST_RATIO, LARGEST_EPSILON, LEAST_DELTA = 1e9, 500.0, 1e-290
 COST_REMEDY = "A cost of your own may count releases itself: see brdp.privacy.cost.EpsilonOfMany."
 
 
@@ -72,6 +75,7 @@ def plan(
                 got=within,
                 remedy="Widen the bound, or plan on a finer lattice.",
             )
+    _require_range(sensitivity, within, epsilon, delta)
     families = _families(kernel, integer=integer, delta=delta)
     count = _validate.whole(count=count)
     if cost is not None and count > 1:
@@ -92,10 +96,18 @@ def plan(
     for name, family in families.items():
         for recycled in (False, True):
             found: tuple[float, Candidate] | None
-            if epsilon is None:
-                found = _cheapest(family, company, confidence or 0.0, delta, recycled, alone=alone)
-            else:
-                found = _most(family, company, epsilon, delta, recycled, alone=alone)
+            try:
+                if epsilon is None:
+                    found = _cheapest(
+                        family, company, confidence or 0.0, delta, recycled, alone=alone
+                    )
+                else:
+                    found = _most(family, company, epsilon, delta, recycled, alone=alone)
+            except NotPossible:
+                # one kernel that cannot be accounted for leaves the others to choose from
+                if len(families) == 1:
+                    raise
+                continue
             if found is not None:
                 price, candidate = found
                 alternatives.append(
@@ -149,8 +161,29 @@ def _cheapest(
     )
 
 
+def _require_range(sensitivity: float, within: float, epsilon: object, delta: float) -> None:
+    """Refuse what double precision cannot plan for."""
+    if not 1 / LARGEST_RATIO <= within / sensitivity <= LARGEST_RATIO:
+        raise InvalidInput(
+            "within",
+            expected=f"a bound within a factor of {LARGEST_RATIO:.0e} of the sensitivity",
+            got=within,
+        )
+    if 0 < delta < LEAST_DELTA:
+        raise InvalidInput("delta", expected=f"0, or at least {LEAST_DELTA:g}", got=delta)
+    if isinstance(epsilon, int | float) and epsilon > LARGEST_EPSILON:
+        raise InvalidInput(
+            "epsilon",
+            expected=f"at most {LARGEST_EPSILON:g}",
+            got=epsilon,
+            remedy="That much protects nobody.",
+        )
+
+
 def _families(kernel: str, *, integer: bool, delta: float) -> Mapping[str, Family]:
     known = ON_THE_INTEGERS if integer else ON_THE_REALS
+    if not isinstance(kernel, str):
+        raise InvalidInput("kernel", expected=f"one of auto, {', '.join(known)}", got=kernel)
     if kernel == "auto":
         return {name: family for name, family in known.items() if delta > 0 or family.can_be_pure}
     if kernel not in known:
@@ -191,8 +224,8 @@ def _first_best(
 
 def _log_odds(alternative: Alternative) -> float:
     """Acceptance on a scale where the last nines count as much as the first."""
-    missed = 1 - alternative.acceptance
-    return math.inf if missed <= 0 else math.log(alternative.acceptance / missed)
+    missed = max(1 - alternative.acceptance, RAREST_MISS)
+    return math.log(max(alternative.acceptance, 1e-300) / missed)
 
 
 def _thrift(alternative: Alternative) -> float:

@@ -73,14 +73,12 @@ def kernel(drop: float, sensitivity: float, within: float, *, lattice: bool) -> 
     return _Steps.of(sensitivity, within, lattice=lattice).kernel(drop)
 
 
-def plain(budget: Budget, *, lattice: bool) -> Candidate:
+def plain(budget: Budget, *, lattice: bool) -> Candidate | None:
     """The steepest staircase that fits the budget by itself."""
     steps = _Steps.of(budget.sensitivity, budget.within, lattice=lattice)
     drop = float(_plain_drop(steps, budget))
     noise = least_fitting(steps.kernel, drop, budget=budget, grow=-1.0)
-    if noise is None:  # cannot happen near the closed form; a gentler stair always fits
-        noise = steps.kernel(budget.epsilon * (1 - 1e-14))
-    return Candidate.of(noise, budget.within)
+    return None if noise is None else Candidate.of(noise, budget.within)
 
 
 def recycled(budget: Budget, *, lattice: bool) -> Candidate | None:
@@ -154,6 +152,11 @@ def _weigh(steps: _Steps, budget: Budget, drop: Floats, stair: Floats) -> tuple[
     Left of the bound the loss is a drop; on the last stair inside, P is kept and Q is not, which adds
     -log r; on the stairs further in it is a drop again. The budget is linear in r.
     """
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        return _weighed(steps, budget, drop, stair)
+
+
+def _weighed(steps: _Steps, budget: Budget, drop: Floats, stair: Floats) -> tuple[Floats, Floats]:
     top, tail = steps.top(drop), steps.tail(drop, stair)
     last = np.where(
         stair >= 1,

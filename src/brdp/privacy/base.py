@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
+from numbers import Real
 from typing import final
 
 import numpy as np
@@ -74,11 +75,10 @@ class Curve(abc.ABC):
     @final
     def renyi(self, *, order: float) -> float:
         """Return the Renyi divergence of an order above 1, rounded up; inf gives the largest loss."""
-        if not isinstance(order, int | float) or isinstance(order, bool) or not order > 1:
-            raise InvalidInput("order", expected="a number above 1, or inf", got=order)
+        order = _order(order)
         if math.isinf(order):
             return self.largest_loss
-        value = self.log_renyi(float(order)) / (order - 1)
+        value = self.log_renyi(order) / (order - 1)
         return max(0.0, value + 1e-12 * abs(value))
 
     @final
@@ -98,7 +98,8 @@ class Curve(abc.ABC):
         A curve that knows a faster way to the same certified ends may override this search.
         """
         if delta == 0:
-            return self.largest_loss if upper else self.largest_loss * (1 - 1e-15)
+            # it was rounded up by less than 5e-15
+            return self.largest_loss if upper else self.largest_loss * (1 - 5e-15)
         target, side = math.log(delta), int(upper)
         # the log may round up past delta: the private side is one float lower
         target = math.nextafter(target, -math.inf) if upper else target
@@ -135,7 +136,18 @@ class Curve(abc.ABC):
 
 
 def _epsilons(epsilon: ArrayLike) -> Floats:
-    values = np.asarray(epsilon, dtype=np.float64)
+    try:
+        values = np.asarray(epsilon, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        values = np.array(np.nan)
     if not np.all(values >= 0):
         raise InvalidInput("epsilon", expected="numbers, 0 or above", got=epsilon)
-    return values
+    # delta never rises, so that what holds here holds further on
+    return np.minimum(values, LARGEST_EPSILON)
+
+
+def _order(order: object) -> float:
+    number = math.nan if isinstance(order, bool) or not isinstance(order, Real) else float(order)
+    if not number > 1:
+        raise InvalidInput("order", expected="a number above 1, or inf", got=order)
+    return number

@@ -53,8 +53,12 @@ def _laplace_cells(
     # a finite integer of each run stands for it
     k = np.where(np.isfinite(low), low, high)
     k = np.where(np.isfinite(k), k, 0.0)
-    losses, _ = _at(kernel, edges, keeps, k, shift=shift)
     log_keeps = _log_keeps(edges, keeps, k)
+    with np.errstate(invalid="ignore"):
+        recycled = log_keeps - _log_keeps(edges, keeps, k - shift)
+    # left of 1 the kernel's loss is the whole shift, from the shift on its negative
+    losses = recycled + np.where(high <= 0, shift, -shift) / kernel.scale
+    losses = np.where(log_keeps == -np.inf, 0.0, losses)
     between = np.arange(1, shift, dtype=np.float64)
     more_losses, more_masses = _at(kernel, edges, keeps, between, shift=shift)
     return (

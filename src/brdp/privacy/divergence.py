@@ -9,6 +9,8 @@ an expectation of positive terms. log E_P[exp(a loss)] itself loses the digits o
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from brdp.noise import DiscreteGaussian, Gaussian, Laplace
@@ -23,6 +25,9 @@ SMALL = 0.25
 REACH, PANEL = 40.0, 2.0
 TERMS = 16
 VAST = 300.0
+ROUNDING = 1e-14
+# The positive form follows P; where the shift is this many sigma, Q lies beyond what it follows.
+CLOSE = 5.0
 
 
 def growth(loss: Floats, *, a: float) -> Floats:
@@ -44,12 +49,14 @@ def _beyond_linear(x: Floats) -> Floats:
 def log_of_moment(losses: Floats, log_masses: Floats, *, a: float) -> float:
     """log E_P[exp(a loss)] of finite losses with the masses that P gives them."""
     moment = float(np.logaddexp.reduce(log_masses + a * losses))
-    if not moment < SMALL:
-        return moment
-    # no single term is above 2 here; where exp(a loss) itself would overflow, it is all that counts
-    vast = a * losses > VAST
-    excess = np.exp(log_masses[~vast]) @ growth(losses[~vast], a=a)
-    return float(np.log1p(excess + np.sum(np.exp(log_masses[vast] + a * losses[vast]))))
+    if moment < SMALL and np.abs(losses).max(initial=0.0) < VAST:
+        return float(np.log1p(np.exp(log_masses) @ growth(losses, a=a)))
+    return rounded_up(moment)
+
+
+def rounded_up(moment: float) -> float:
+    """A log moment that came from a sum near 1, or whatever it came from, on the safe side."""
+    return math.inf if math.isnan(moment) else moment + ROUNDING * (1 + abs(moment))
 
 
 def small_real_excess(kernel: Kernel, pieces: Pieces, *, shift: float, a: float) -> float:

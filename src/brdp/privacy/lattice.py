@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
+import math
 from dataclasses import dataclass
 from typing import final
 
 import numpy as np
 
 from brdp import _validate
-from brdp.errors import NotPossible
-from brdp.noise import DiscreteGaussian
+from brdp.errors import InvalidInput, NotPossible
+from brdp.noise import DiscreteGaussian, DiscreteLaplace
 from brdp.noise.base import Floats, Noise
-from brdp.noise.discrete_gaussian import WIDE
+from brdp.noise.recycled import LARGEST_LATTICE_BOUND
 from brdp.privacy.atoms import AtomicLaw
 from brdp.privacy.cells import cells_of
 from brdp.privacy.divergence import discrete_gaussian_moment
 from brdp.privacy.pieces import directions
 from brdp.privacy.real import log_release_probability
 from brdp.privacy.release import ReleaseCurve
+from brdp.privacy.runs import in_runs, largest_laplace_loss, log_delta_in_runs
 from brdp.privacy.unimodal import require_unimodal, unimodal
-from brdp.privacy.wide import wide_log_delta
 
 MOST_SHIFTS = 1024
 
@@ -43,15 +44,19 @@ class CellCurve(ReleaseCurve):
             steps = _validate.whole(
                 sensitivity=self.sensitivity, remedy="Noise on the integers needs whole steps."
             )
+            if steps >= LARGEST_LATTICE_BOUND:
+                raise InvalidInput(
+                    "sensitivity", expected="less than 2^51 steps on the integers", got=steps
+                )
             object.__setattr__(self, "sensitivity", float(steps))
         else:
             require_unimodal(self.noise)
 
     def evaluate(self, epsilon: Floats) -> Floats:
-        kernel = self.noise.kernel
-        if isinstance(kernel, DiscreteGaussian) and kernel.sigma > WIDE and unimodal(self.noise):
+        kernel = in_runs(self.noise, self.sensitivity)
+        if kernel is not None and unimodal(self.noise):
             shift = int(self.sensitivity)
-            log_sum = wide_log_delta(self.noise, kernel, np.asarray(epsilon), shift)
+            log_sum = log_delta_in_runs(self.noise, kernel, np.asarray(epsilon), shift)
             return np.minimum(log_sum - log_release_probability(self.noise), 0.0)
         laws = laws_of(self.noise, self.sensitivity)
         worst = functools.reduce(np.maximum, (law.log_delta(epsilon) for law in laws))
@@ -70,6 +75,11 @@ class CellCurve(ReleaseCurve):
 
     @property
     def largest_loss(self) -> float:
+        kernel = self.noise.kernel
+        if isinstance(kernel, DiscreteGaussian):
+            return math.inf
+        if isinstance(kernel, DiscreteLaplace) and unimodal(self.noise):
+            return largest_laplace_loss(self.noise, kernel, int(self.sensitivity)) * (1 + 2e-15)
         # a loss is the sum of a few rounded logs
         return max(law.largest_loss for law in laws_of(self.noise, self.sensitivity)) * (1 + 2e-15)
 

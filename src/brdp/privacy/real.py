@@ -33,6 +33,10 @@ class RealCurve(ReleaseCurve):
     def __post_init__(self) -> None:
         require_unimodal(self.noise)
 
+    @property
+    def exact(self) -> bool:
+        return isinstance(self.noise.kernel, Gaussian | Laplace)
+
     def evaluate(self, epsilon: Floats) -> Floats:
         log_total = log_release_probability(self.noise)
         best = np.full(np.shape(epsilon), -np.inf)
@@ -46,6 +50,8 @@ class RealCurve(ReleaseCurve):
 
     def log_renyi(self, order: float) -> float:
         kernel, shift = self.noise.kernel, self.sensitivity
+        if not isinstance(kernel, Gaussian | Laplace):
+            return math.inf  # of a kernel of one's own nothing certain is known so far out
         if isinstance(kernel, Gaussian) and kernel is self.noise:
             return order * (order - 1) * (shift / kernel.sigma) ** 2 / 2
         log_total = log_release_probability(self.noise)
@@ -58,8 +64,8 @@ class RealCurve(ReleaseCurve):
                 + (1 - order) * pieces.log_keep_shifted
                 + _tilted(kernel, order, pieces, shift=shift)
             )
-            moment = float(np.logaddexp.reduce(parts)) - log_total
-            if moment < divergence.SMALL:
+            moment = divergence.rounded_up(float(np.logaddexp.reduce(parts)) - log_total)
+            if moment < divergence.SMALL and shift < divergence.CLOSE * kernel.std:
                 excess = divergence.small_real_excess(kernel, pieces, shift=shift, a=order - 1)
                 moment = math.log1p(excess * math.exp(-log_total))
             worst = max(worst, moment)
@@ -115,15 +121,11 @@ def _hinge(kernel: Kernel, pieces: Pieces, *, shift: float, threshold: Floats) -
     return general_hinge(kernel, pieces.low, pieces.high, shift=shift, threshold=threshold)
 
 
-def _tilted(kernel: Kernel, order: float, pieces: Pieces, *, shift: float) -> Floats:
+def _tilted(kernel: Gaussian | Laplace, order: float, pieces: Pieces, *, shift: float) -> Floats:
     if isinstance(kernel, Gaussian):
         return hinge.gaussian_tilted(
             order, pieces.low, pieces.high, width=pieces.width, shift=shift, sigma=kernel.sigma
         )
-    if isinstance(kernel, Laplace):
-        return hinge.laplace_tilted(
-            order, pieces.low, pieces.high, width=pieces.width, shift=shift, scale=kernel.scale
-        )
-    from brdp.privacy.general import general_tilted
-
-    return general_tilted(kernel, order, pieces.low, pieces.high, shift=shift)
+    return hinge.laplace_tilted(
+        order, pieces.low, pieces.high, width=pieces.width, shift=shift, scale=kernel.scale
+    )

@@ -33,6 +33,11 @@ class ReleaseCurve(Curve):
     def sensitivity(self) -> float:
         """By how much the query may differ between neighbours."""
 
+    @property
+    def exact(self) -> bool:
+        """Whether `evaluate` is exact but for rounding; if not, it is an upper bound."""
+        return True
+
     @abc.abstractmethod
     def evaluate(self, epsilon: Floats) -> Floats:
         """log delta at each epsilon (any real), as well as floating point can."""
@@ -41,6 +46,11 @@ class ReleaseCurve(Curve):
     def log_delta_bounds(self, epsilon: Floats) -> tuple[Floats, Floats]:
         around = np.stack([epsilon * (1 + EPSILON_ERROR), epsilon * (1 - EPSILON_ERROR)])
         lower, upper = self.evaluate(around)
+        if not self.exact:
+            lower = np.full_like(lower, -np.inf)
+        # what could not be computed promises nothing
+        upper = np.where(np.isnan(upper), 0.0, upper)
+        lower = np.where(np.isnan(lower), -np.inf, lower)
         with np.errstate(invalid="ignore"):  # a log of 0 stays -inf
             errors = LOG_ERROR + DEEP_ERROR * np.abs(np.stack([lower, upper]))
             below, above = lower - errors[0], upper + errors[1]

@@ -83,7 +83,9 @@ def test_densities_and_masses(family):
                 assert_log(float(noise.log_pdf(low)), twin.pdf(low))
             assert_log(float(noise.log_mass(-math.inf, high)), twin.mass(-INFINITY, high))
             assert_log(float(noise.log_mass(low, math.inf)), twin.mass(low, INFINITY))
-            if high - low > 1e-25 * case.width:  # or 60 digits are not enough for the twin
+            # 60 digits must be enough for the twin; and beside a jump, rounding moves an ulp of a sliver
+            jumps = on_a_jump(case, low) or on_a_jump(case, high)
+            if high - low > (1e-3 if jumps else 1e-25) * case.width:
                 assert_log(float(noise.log_mass(low, high)), twin.mass(low, high))
             if twin.cdf(high) > mpf("1e-300"):
                 assert_log(math.log(float(noise.cdf(high))), twin.cdf(high))

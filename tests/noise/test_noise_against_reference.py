@@ -79,13 +79,14 @@ def test_densities_and_masses(family):
         case, low, high = drawn
         twin, noise = case.twin(), case.noise()
         with mp.workdps(60):
+            # beside a jump of e^drop, rounding decides on which side an ulp of mass lies
+            if isinstance(case.kernel, kernels.Staircase):
+                assume(not on_a_jump(case, low) and not on_a_jump(case, high))
             if not on_a_jump(case, low):
                 assert_log(float(noise.log_pdf(low)), twin.pdf(low))
             assert_log(float(noise.log_mass(-math.inf, high)), twin.mass(-INFINITY, high))
             assert_log(float(noise.log_mass(low, math.inf)), twin.mass(low, INFINITY))
-            # 60 digits must be enough for the twin; and beside a jump, rounding moves an ulp of a sliver
-            jumps = on_a_jump(case, low) or on_a_jump(case, high)
-            if high - low > (1e-3 if jumps else 1e-25) * case.width:
+            if high - low > 1e-25 * case.width:  # or 60 digits are not enough for the twin
                 assert_log(float(noise.log_mass(low, high)), twin.mass(low, high))
             if twin.cdf(high) > mpf("1e-300"):
                 assert_log(math.log(float(noise.cdf(high))), twin.cdf(high))

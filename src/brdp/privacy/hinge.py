@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from brdp.noise.base import Floats
@@ -23,6 +24,8 @@ from brdp.noise.quadrature import NODES, log_integral
 # Below this share of the minuend a difference of masses is integrated instead: logs near -690 are known
 # to 1e-13, so that the difference is known to 1e-12.
 CANCELS = 0.1
+# The difference of two Mills ratios has a common factor: it is known to 1e-15 of the larger.
+TAIL_CANCELS = 1e-3
 # The integrand is followed down to exp(-45) of its peak: 3e-20.
 REACH = 90.0
 
@@ -94,13 +97,29 @@ def gaussian_hinge(
         shifted = threshold + log_normal_mass(start - step, end - step, width=length)
         share = -np.expm1(np.where(np.isfinite(mass), shifted - mass, -np.inf))
         hinge = mass + np.log(np.maximum(share, 0.0))
-    cancels = (share < CANCELS) & np.isfinite(mass)
+    # a whole left tail is a difference of two Mills ratios, known to all their digits
+    tail = (start == -np.inf) & (end < 5) & np.isfinite(mass)
+    if tail.any():
+        hinge, share = np.array(hinge), np.array(share)
+        hinge[tail], share[tail] = _left_tail(end[tail], (crossing - end)[tail], step[tail])
+    cancels = (share < np.where(tail, TAIL_CANCELS, CANCELS)) & np.isfinite(mass)
     if cancels.any():
         hinge = np.array(hinge)
         hinge[cancels] = _integrated(
             start[cancels], end[cancels], length[cancels], (crossing - end)[cancels], step[cancels]
         )
     return hinge
+
+
+def _left_tail(end: Floats, near: Floats, step: Floats) -> tuple[Floats, Floats]:
+    """log of the integral of phi(x) (1 - exp(-step (near + end - x))) over x <= end; its share of the mass."""
+    mills = scipy.special.erfcx(-end / math.sqrt(2))
+    shifted = np.exp(-step * near) * scipy.special.erfcx((step - end) / math.sqrt(2))
+    share = 1 - shifted / mills
+    with np.errstate(divide="ignore"):
+        log_share = np.log(np.maximum(share, 0.0))
+    # phi(end) times the Mills ratio is the mass
+    return np.log(0.5 * mills) - 0.5 * end**2 + log_share, share
 
 
 def _integrated(start: Floats, end: Floats, length: Floats, near: Floats, step: Floats) -> Floats:

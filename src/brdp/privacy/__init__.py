@@ -1,9 +1,9 @@
 """What noise costs: exact curves, and what is built on them."""
 
 from brdp.privacy.base import Curve
-from brdp.privacy.compose import ComposedCurve, compose
+from brdp.privacy.compose import ComposedCurve, LooseBounds, compose
 from brdp.privacy.curve import curve_of
 from brdp.privacy.parallel import parallel
 from brdp.privacy.subsample import subsample
 
-__all__ = ["ComposedCurve", "Curve", "compose", "curve_of", "parallel", "subsample"]
+__all__ = ["ComposedCurve", "Curve", "LooseBounds", "compose", "curve_of", "parallel", "subsample"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import final
@@ -20,8 +21,15 @@ from brdp.privacy.real import RealCurve
 from brdp.privacy.solve import Bounds, bounds_at_delta, bounds_at_epsilon
 
 REMEDY = "For example brdp.compose({noise.privacy(sensitivity=1): 1000}), or a list of curves."
+# Beyond this relative gap an answer says so.
+LOOSE = 1e-4
 # mu of merged Gaussian releases carries a few roundings.
 MERGED = 1e-14
+
+
+@final
+class LooseBounds(UserWarning):
+    """A composed epsilon whose two bounds are further apart than they should be; the upper one holds."""
 
 
 @final
@@ -55,7 +63,7 @@ class ComposedCurve(Curve):
             return float(bounds[0][0]), float(bounds[1][1])
         if epsilon >= self.largest_loss:
             return -math.inf, -math.inf
-        return bounds_at_epsilon(self.parts, epsilon)
+        return bounds_at_epsilon(merged(self.parts), epsilon)
 
     def _invert(self, delta: float, *, upper: bool) -> float:
         if delta == 0:
@@ -70,8 +78,18 @@ def _epsilon_bounds(curve: ComposedCurve, delta: float) -> Bounds:
     if alone is not None:
         lower, upper = alone.epsilon_bounds(delta=delta)
         return lower * (1 - MERGED), upper * (1 + MERGED)
-    lower, upper = bounds_at_delta(curve.parts, math.log(delta))
-    return lower, min(upper, curve.largest_loss)
+    parts = merged(curve.parts)
+    lower, upper = bounds_at_delta(parts, math.log(delta))
+    upper = min(upper, curve.largest_loss)
+    if upper - lower > max(LOOSE * upper, 1e-9) and lower < math.inf:
+        warnings.warn(
+            f"epsilon is only known to lie between {lower:.6g} and {upper:.6g} (the upper end is stated): "
+            "a relative gap above 1e-4. Noise whose two sides differ has a worst direction of its own in "
+            "every release.",
+            LooseBounds,
+            stacklevel=4,
+        )
+    return lower, upper
 
 
 def compose(curves: Mapping[Curve, int] | Iterable[Curve]) -> ComposedCurve:

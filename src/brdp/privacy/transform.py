@@ -49,7 +49,7 @@ class GaussianTransform(Transform):
     def __init__(self, laws: Sequence[GaussianLoss]) -> None:
         each = [_edges(law) for law in laws]
         # one row a law, short rows filled up with edges that bear nothing
-        most = max(len(edges) for edges, _, _ in each)
+        most = max(1, *(len(edges) for edges, _, _ in each))
         self.step = np.array([law.shift / law.sigma for law in laws])[:, None, None]
         self.log_total = np.array([law.log_total for law in laws])[:, None]
         shape = (len(laws), most)

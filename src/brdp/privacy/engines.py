@@ -1,0 +1,186 @@
+"""The engines of composition, from the cheapest to the finest."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from brdp.privacy.contour import Batch, ContourSum, contour, product
+from brdp.privacy.fourier import FourierSum, convolve
+from brdp.privacy.loss import LossLaw
+from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
+from brdp.privacy.loss_sampled import SampledLoss
+from brdp.privacy.pld import LatticeLoss, connect, larger
+from brdp.privacy.saddle import TILTS, Saddles, cumulant_of
+from brdp.privacy.step import anchor, fitted_step
+from brdp.privacy.transform import AtomicTransform, Transform, transform_of
+from brdp.privacy.transform_sampled import SampledTransform
+
+# One part of a composition: the laws of which any may be the worst, and how often.
+Laws = tuple[tuple[LossLaw, ...], int]
+
+# The window holds all but exp(-DECAY) of the tilted mass.
+DECAY = 32.0
+SIZES = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
+# How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
+# and at which share of the saddle's tilt: to its right the moments may explode.
+EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
+# No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
+STEEPEST = 200.0
+# Nor is it larger than this over one step of the lattice.
+FLATTEST = 3.0
+# Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
+NEGLIGIBLE, LEAST = -42.0, -600.0
+
+
+class CertifiedSum(Protocol):
+    """What an engine returns: bounds of log delta that are narrow near one epsilon, true everywhere."""
+
+    def log_upper(self, epsilon: float) -> float: ...
+
+    def log_lower(self, epsilon: float) -> float: ...
+
+
+def sums(
+    laws: tuple[Laws, ...], saddles: Saddles, *, tilt: float, epsilon: float, log_delta: float
+) -> Iterator[CertifiedSum]:
+    """Certified sums that are narrow near epsilon, each finer than the one before."""
+    for effort in EFFORTS:
+        nodes = by_contour(
+            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort
+        )
+        if nodes is not None:
+            yield nodes
+    for size in SIZES:
+        yield by_fourier(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size)
+
+
+@functools.lru_cache(maxsize=256)
+def saddles_of(laws: tuple[Laws, ...]) -> Saddles:
+    """Where to put the tilt."""
+    batches = _batches(laws)
+    if batches is None or any(isinstance(kind, SampledTransform) for kind, _ in batches):
+        return Saddles.of(laws)
+    return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
+
+
+def refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
+    """The same with more tilts around this one."""
+    tilts = saddles.between(tilt)
+    return saddles.with_points(tilts, cumulant_of(laws, tilts))
+
+
+@functools.lru_cache(maxsize=256)
+def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
+    """The transforms of all laws, kind by kind; None where one has none, or where none ever fades."""
+    kinds: dict[type[Transform], tuple[list[LossLaw], list[int]]] = {}
+    for alternatives, count in laws:
+        kind = _kind(alternatives[0])
+        if len(alternatives) > 1 or kind is None:
+            return None
+        members, counts = kinds.setdefault(kind, ([], []))
+        members.append(alternatives[0])
+        counts.append(count)
+    if set(kinds) == {AtomicTransform}:
+        return None
+    return tuple(
+        (kind(members), np.array(counts, dtype=np.float64))
+        for kind, (members, counts) in kinds.items()
+    )
+
+
+def _kind(law: LossLaw) -> type[Transform] | None:
+    if isinstance(law, SampledLoss):
+        return SampledTransform if isinstance(law.base, GaussianLoss | LaplaceLoss) else None
+    return transform_of(law)
+
+
+def by_contour(
+    laws: tuple[Laws, ...],
+    saddles: Saddles,
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    effort: tuple[float, int, float],
+) -> ContourSum | None:
+    """By the inversion integral; None where some law has no transform or nodes would be too many."""
+    batches = _batches(laws)
+    if batches is None:
+        return None
+    finite = [(alternatives[0].log_infinite, count) for alternatives, count in laws]
+    return contour(
+        batches,
+        saddles=saddles,
+        tilt=tilt * effort[2],
+        epsilon=epsilon,
+        log_delta=log_delta,
+        log_finite=math.fsum(n * math.log1p(-math.exp(m)) for m, n in finite),
+        tolerance=effort[0],
+        most_nodes=effort[1],
+    )
+
+
+def by_fourier(
+    laws: tuple[Laws, ...],
+    saddles: Saddles,
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    size: int,
+) -> FourierSum:
+    """By a lattice of about this many places."""
+    floor = max(LEAST, log_delta + NEGLIGIBLE - math.log(sum(count for _, count in laws)))
+    span = max(_span(law, floor) for alternatives, _ in laws for law in alternatives)
+    tilt = min(tilt, STEEPEST / span) if span > 0 else tilt
+    widening = 1.0
+    while True:
+        low, high = saddles.window(tilt, decay=DECAY)
+        low, high = min(low, epsilon), max(high, epsilon + 5 / tilt)
+        middle, reach = 0.5 * (low + high), 0.55 * (high - low) * widening
+        # a narrow window is no reason to cut one release's losses into more cells than there are places
+        step = fitted_step(laws, most=max(2 * reach, span) / size, tilt=tilt)
+        if tilt * step > 1.01 * FLATTEST:
+            # between the points of a coarse lattice the payoff falls like exp(-tilt * distance)
+            tilt = FLATTEST / step
+            continue
+        # an exact lattice may be so coarse that far fewer places do
+        places = size
+        while places > 256 and places // 2 * step > 2 * reach:
+            places //= 2
+        total = convolve(
+            _lattices(laws, step=step, tilt=tilt, log_floor=floor),
+            tilt=tilt,
+            low=middle - reach,
+            size=places,
+        )
+        if total.above + total.below < 1e-13 or widening > 60:
+            return total
+        widening *= 2
+
+
+def _span(law: LossLaw, log_floor: float) -> float:
+    """How far the finite losses of one release reach."""
+    low, high = law.support(log_floor)
+    losses, log_masses = law.atoms
+    heavy = losses[log_masses > log_floor]
+    low, high = min(low, heavy.min(initial=low)), max(high, heavy.max(initial=high))
+    return max(0.0, float(high - low))
+
+
+def _lattices(
+    laws: tuple[Laws, ...], *, step: float, tilt: float, log_floor: float
+) -> list[tuple[LatticeLoss, int]]:
+    lattices = []
+    for alternatives, count in laws:
+        offset = anchor(alternatives[0], tilt)
+        found = [
+            connect(law, step=step, offset=offset, log_floor=log_floor) for law in alternatives
+        ]
+        lattices.append((functools.reduce(larger, found), count))
+    return lattices

@@ -179,12 +179,12 @@ def ask_hostile(folder: Path, count: int, seed: int) -> None:
     with curator_at(folder) as curator:
         refused = 0
         for text in hostile(count, seed):
-            start = time.monotonic()
+            start = time.process_time()
             try:
                 curator.prepare(text)
             except BrdpError:
                 refused += 1
-            assert time.monotonic() - start < 2, text
+            assert time.process_time() - start < 2, text
         assert refused > count // 2
         assert curator.history() == []
 

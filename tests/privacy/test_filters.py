@@ -175,10 +175,10 @@ def test_charging_costs_the_same_however_much_was_charged(filter) -> None:
         state = FilterState(filter, spent)
         best = math.inf
         for _ in range(7):
-            start = time.perf_counter()
+            start = time.process_time()
             for _ in range(500):
                 state.pay(price)
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     price = tuple(amount // 10**9 + 1 for amount in filter.price(LAPLACE))

@@ -41,13 +41,17 @@ categories = {parts}
 [tables.events.columns.amount]
 clip = [0, 100]
 """
-BY_HAND = """
-SELECT part, count(*), sum(least(greatest(amount, 0), 100)) FROM (
+# Two ways to write it: DuckDB turns the first into something it takes longer for at some sizes. The faster counts.
+RANKED = """
     SELECT part, amount, row_number() OVER (
-        PARTITION BY user_id ORDER BY md5('secret/row/' || user_id || '/' || event_id)) AS place
+        PARTITION BY user_id ORDER BY md5('secret/row/' || user_id || '/' || event_id)) {kept}
     FROM read_parquet('events.parquet') WHERE user_id IS NOT NULL AND part BETWEEN 0 AND 49
-) WHERE place <= 5 GROUP BY part
 """
+BY_HAND = tuple(
+    f"SELECT part, count(*), sum(least(greatest(amount, 0), 100)) FROM ({RANKED.format(kept=kept)}) "
+    f"WHERE {condition} GROUP BY part"
+    for kept, condition in (("AS place", "place <= 5"), ("- 1 < 5 AS kept", "kept"))
+)
 
 
 def make(folder: Path, rows: int) -> None:
@@ -73,11 +77,11 @@ def through_curator() -> float:
         return time.perf_counter() - start
 
 
-def by_hand() -> float:
+def by_hand(text: str) -> float:
     import duckdb
 
     start = time.perf_counter()
-    assert len(duckdb.sql(BY_HAND).fetchall()) == 50
+    assert len(duckdb.sql(text).fetchall()) == 50
     return time.perf_counter() - start
 
 
@@ -135,7 +139,8 @@ def with_opendp() -> float:
 
 RUNS = {
     "curator": through_curator,
-    "by hand": by_hand,
+    "by hand": lambda: by_hand(BY_HAND[0]),
+    "by hand, otherwise": lambda: by_hand(BY_HAND[1]),
     "pipeline-dp": with_pipeline_dp,
     "OpenDP": with_opendp,
 }
@@ -161,8 +166,12 @@ def against_sql(folder: Path, rounds: int) -> bool:
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(run("curator", folder))
-        theirs.append(run("by hand", folder))
-        print(f"  curator {ours[-1][0]:.2f} s, by hand {theirs[-1][0]:.2f} s", flush=True)
+        hands = [run("by hand", folder), run("by hand, otherwise", folder)]
+        theirs += hands
+        print(
+            f"  curator {ours[-1][0]:.2f} s, by hand {hands[0][0]:.2f} s and {hands[1][0]:.2f} s",
+            flush=True,
+        )
     ratio = min(seconds for seconds, _ in ours) / min(seconds for seconds, _ in theirs)
     more = min(mb for _, mb in ours) - min(mb for _, mb in theirs)
     good = ratio <= SLOWER and more <= MEGABYTES

@@ -129,7 +129,7 @@ def test_a_price_reads_nothing_and_spends_nothing(tmp_path: Path) -> None:
         assert curator.history() == []
         assert 0.95 <= price.acceptance < 0.96
         assert price.reachable
-        assert price.remaining_queries == int(50 / price.epsilon)
+        assert price.remaining_queries == int(30 / price.epsilon)
     with curator_at(tmp_path) as curator:
         answer = curator.ask(COUNT)
         assert answer.epsilon == pytest.approx(price.epsilon, rel=1e-12)
@@ -301,3 +301,48 @@ def test_a_renyi_budget_lasts_longer_for_many_small_questions(tmp_path: Path) ->
             assert curator.budget("people").to_dict()["filter"] == rule.value
             verify(curator.ledger)
     assert lasting[Rule.RENYI] > 3 * lasting[Rule.SUM]
+
+
+def test_a_vast_budget_is_answered_exactly(tmp_path: Path) -> None:
+    """e^epsilon times a sampler's distance would not fit any delta: then there must be no distance."""
+    with curator_at(tmp_path, epsilon=100.0) as curator:
+        curator.ask(COUNT)
+        assert curator.history()[0]["tau"] == "0"
+
+
+def test_the_price_of_a_mean_over_nobody_knows_how_many_rows(tmp_path: Path) -> None:
+    import dataclasses
+
+    from brdp.catalog import Catalog
+    from brdp.curator import Curator
+    from brdp.errors import NotPossible
+    from tests.curator.worlds import catalog
+
+    (people,) = catalog(tmp_path).tables
+    people = dataclasses.replace(people, rows_at_least=None)
+    with Curator(Catalog((people,)), open_ledger(":memory:")) as curator:
+        price = curator.price(MEAN)
+        assert not price.reachable
+        prices = list(price.epsilon_by_rows.values())
+        assert prices == sorted(prices, reverse=True)
+        assert len(prices) >= 3
+        with pytest.raises(NotPossible, match="ROWS_AT_LEAST"):
+            curator.ask(MEAN)
+        assert curator.history() == []
+        known = MEAN.replace("CONFIDENCE", "ROWS_AT_LEAST 1000 CONFIDENCE")
+        assert curator.price(known).epsilon == price.epsilon_by_rows[1000]
+
+
+def test_the_odometer_reads_what_was_released(tmp_path: Path) -> None:
+    from brdp.ledger import odometer
+
+    with curator_at(tmp_path) as curator:
+        for bound in (40, 41, 42):
+            curator.ask(f"SELECT COUNT(*) AS n WITHIN {bound} FROM people WHERE age >= {bound}")
+        curator.ledger.spend("people", epsilon=0.5, delta=1e-9, note="elsewhere")
+        read = odometer(curator.ledger, "people", delta=1e-7)
+        status = curator.budget("people").state
+    assert read.releases == 3
+    assert read.delta == pytest.approx(1e-7 + 1e-9)
+    assert 0.5 < read.epsilon[1] <= status.epsilon
+    assert read.epsilon[0] <= read.epsilon[1]

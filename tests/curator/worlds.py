@@ -40,7 +40,7 @@ clip = [0.0, 10.0]
 def catalog(
     folder: Path,
     *,
-    epsilon: float = 50.0,
+    epsilon: float = 30.0,
     delta: float = 1e-6,
     version: str = "1",
     per_user: bool = False,

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from brdp.ledger import BudgetStatus
 
 EXAMPLE_WITHIN = 20
+FOR_PURE_BUDGETS = 1e-9
 
 
 def add_parser(subparsers: Any) -> None:
@@ -29,15 +30,23 @@ def add_parser(subparsers: Any) -> None:
         "--delta", type=float, default=0.0, help="with charge: the delta (default: 0)"
     )
     parser.add_argument("--note", help="with charge: what it was spent for")
+    parser.add_argument(
+        "--odometer",
+        action="store_true",
+        help="also show what was released, composed tightly: information, not a guarantee",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Show or charge."""
+    from dataclasses import asdict
+
     from brdp.cli.output import print_json
     from brdp.curator import open_curator
     from brdp.errors import InvalidInput
+    from brdp.ledger import odometer
 
     charging = len(args.words) == 2 and args.words[0] == "charge"
     if len(args.words) > 1 and not charging:
@@ -52,11 +61,22 @@ def run(args: argparse.Namespace) -> int:
                 table, epsilon=args.epsilon, delta=args.delta, note=args.note
             )
         words = in_words(curator, table)
+        read = None
+        if args.odometer:
+            read = odometer(
+                curator.ledger, table, delta=(status.filter.delta or FOR_PURE_BUDGETS) / 2
+            )
     if args.json:
-        print_json({**status.to_dict(), "left_in_words": words})
+        shown = {} if read is None else {"odometer": asdict(read)}
+        print_json({**status.to_dict(), "left_in_words": words, **shown})
     else:
         print(text_of(status))
         print(words)
+        if read is not None:
+            print(
+                f"information only: {read.releases:,} releases compose to epsilon "
+                f"{read.epsilon[1]:.6g} at delta {read.delta:.3g}, had they been fixed beforehand"
+            )
     return 0
 
 

@@ -40,6 +40,14 @@ def price_text(price: Price) -> str:
     """What it costs, in a few lines."""
     if price.free:
         return "free: it has been answered before, at least as exactly"
+    if price.epsilon_by_rows:
+        known = [
+            f"  {rows:>7,} rows or more: epsilon {epsilon:.4g}"
+            for rows, epsilon in price.epsilon_by_rows.items()
+        ]
+        head = "the price of a mean depends on how many rows every group is known to have:"
+        tail = "say so with ROWS_AT_LEAST, if that is known without looking at the data"
+        return "\n".join([head, *known, tail])
     lines = [f"costs epsilon {price.epsilon:.4g} at delta {price.delta:.3g}"]
     lines += [
         f"{name}: within ±{bound:,.4g} in {100 * price.acceptance:.4g} % of answers"

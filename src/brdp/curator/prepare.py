@@ -23,6 +23,7 @@ from brdp.query.totals import Total, totals_of, totals_of_query
 
 # Composing many curves rounds up a little: what is asked for is the most that may be charged.
 SLACK = 1 - 1e-6
+VAST_EPSILON = 40.0
 
 
 @final
@@ -60,8 +61,11 @@ class Prepared:
 
 
 def sampler_of(release: Release, filter: Filter) -> Sampler:
-    """The sampler: exact to the last bit where the budget has no delta to pay for less."""
-    if filter.delta == 0:
+    """The sampler: exact to the last bit where the budget has no delta to pay for less.
+
+    A sampler's distance costs e^epsilon times itself, so a vast epsilon cannot pay for it either.
+    """
+    if filter.delta == 0 or filter.epsilon > VAST_EPSILON:
         return exact_sampler_for(release.noise)
     return sampler_for(release.noise)
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from brdp.catalog.table import Table
+from brdp.curator.means import rows_promised
 from brdp.curator.prepare import Prepared, confidence_of_cell, prepare
 from brdp.curator.release import up_to_float
 from brdp.curator.results import Nearest, Price
 from brdp.errors import NotPossible
 from brdp.ledger import BudgetStatus
-from brdp.privacy.filters import Amounts
+from brdp.privacy.filters import Amounts, Filter
 from brdp.query.aggregate import Mean
 from brdp.query.model import Query
 from brdp.query.totals import totals_of
 
+# For how many rows the price of a mean is shown where nobody said.
+ROWS = (100, 1_000, 10_000, 100_000)
 WIDENINGS = 14
 REFINEMENTS = 5
 
@@ -24,6 +28,8 @@ REFINEMENTS = 5
 def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], free: bool) -> Price:
     """What a resolved question costs, against the budgets that cover whoever asks."""
     filter = budgets[0].filter
+    if _lacks_rows(query, table):
+        return _by_rows(query, table, filter)
     prepared = prepare(query, table, filter)
     price = prepared.price(filter)
     remaining = _remaining(budgets, price)
@@ -41,6 +47,36 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
         reachable=reachable or free,
         free=free,
         nearest=nearest,
+    )
+
+
+def _lacks_rows(query: Query, table: Table) -> bool:
+    """Whether a mean has a bound, and nothing public says how many rows it is over."""
+    return (
+        query.epsilon is None
+        and rows_promised(query, table) is None
+        and any(isinstance(i.aggregate, Mean) and i.aggregate.size is None for i in query.items)
+    )
+
+
+def _by_rows(query: Query, table: Table, filter: Filter) -> Price:
+    prices: dict[int, float] = {}
+    for rows in ROWS:
+        try:
+            prepared = prepare(replace(query, rows_at_least=rows), table, filter)
+        except NotPossible:
+            continue
+        prices[rows] = filter.epsilon_of(prepared.price(filter))
+    return Price(
+        epsilon=math.inf,
+        delta=0.0,
+        acceptance=0.0,
+        bounds={},
+        remaining_queries=0,
+        reachable=False,
+        free=False,
+        nearest=None,
+        epsilon_by_rows=prices,
     )
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, final
 
 from brdp import _extras, _validate
 from brdp.catalog.table import Key
+from brdp.errors import InvalidInput
 
 Value = float | tuple[float, ...]
 
@@ -31,7 +32,9 @@ class Cell:
         """Where the number without noise lies with probability `level`, from public figures alone."""
         level = _validate.between_zero_and_one(level=level)
         if isinstance(self.value, tuple):
-            raise TypeError("a histogram has an interval per bin: use intervals(level)")
+            raise InvalidInput(
+                "interval", expected="one number", got="a histogram", remedy="Use intervals(level)."
+            )
         half = self._half_width(level)
         return self.value - half, self.value + half
 
@@ -73,10 +76,15 @@ class Answer:
 
     def value(self, name: str | None = None) -> Value:
         """The one number of an answer without groups (and with one aggregate, where none is named)."""
-        ((row,), names) = (self.rows, list(self.rows[0].cells))
-        if name is None:
-            (name,) = names
-        return row.cells[name].value
+        names = list(self.rows[0].cells)
+        if len(self.rows) != 1 or (name is None and len(names) != 1):
+            raise InvalidInput(
+                "value",
+                expected="an answer of one group and one aggregate (or its name)",
+                got=f"{len(self.rows)} groups and {len(names)} aggregates",
+                remedy="Use .rows, .to_rows() or .to_pandas().",
+            )
+        return self.rows[0].cells[name or names[0]].value
 
     def post_processed(self, *, at_least: float | None = None, digits: int | None = None) -> Answer:
         """The same answer clamped from below or rounded, and labelled so.
@@ -187,6 +195,8 @@ class Price:
     reachable: bool
     free: bool
     nearest: Nearest | None
+    # for a mean without a public lower bound on its rows: what it would cost with one
+    epsilon_by_rows: dict[int, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `brdp query --price --json` prints it."""
@@ -199,6 +209,7 @@ class Price:
             "reachable": self.reachable,
             "free": self.free,
             "nearest": None if self.nearest is None else self.nearest.to_dict(),
+            "epsilon_by_rows": {str(n): epsilon for n, epsilon in self.epsilon_by_rows.items()},
         }
 
     def __str__(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import warnings
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
@@ -9,11 +11,13 @@ from typing import Any, final
 from brdp import _validate
 from brdp.errors import InvalidInput
 from brdp.privacy.base import Curve
+from brdp.privacy.compose import LooseBounds
 from brdp.privacy.filters.amount import rounded_down, rounded_up, to_float
 from brdp.privacy.filters.base import RESERVED, Amounts, Filter, tau_amount, tau_limit
 
 # A pure price this close to the one at delta_each is taken instead, and saves its delta.
 AS_GOOD = 1 + 1e-5
+_warnings = threading.Lock()
 
 
 @final
@@ -65,7 +69,7 @@ class SumFilter(Filter):
         )
 
     def price(self, curve: Curve, *, tau: float | Fraction = 0) -> Amounts:
-        epsilon = curve.epsilon(delta=self.delta_each)
+        epsilon = epsilon_charged(curve, self.delta_each)
         if curve.largest_loss <= epsilon * AS_GOOD:
             return (rounded_up(curve.largest_loss), 0, tau_amount(tau))
         return (rounded_up(epsilon), rounded_up(self.delta_each), tau_amount(tau))
@@ -91,6 +95,14 @@ class SumFilter(Filter):
             "delta": self.delta,
             "delta_each": self.delta_each,
         }
+
+
+def epsilon_charged(curve: Curve, delta: float) -> float:
+    """The upper end of a curve's epsilon; how far the lower end lies below is no matter to a charge."""
+    # filters of warnings belong to the whole process: one thread at a time may set them aside
+    with _warnings, warnings.catch_warnings():
+        warnings.simplefilter("ignore", LooseBounds)
+        return curve.epsilon(delta=delta)
 
 
 def _with_tau(filter: Filter, delta: float, tau: int) -> float:

@@ -25,7 +25,10 @@ Laws = tuple[tuple[LossLaw, ...], int]
 
 # The window holds all but exp(-DECAY) of the tilted mass.
 DECAY = 32.0
-SIZES = (1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20)
+# Places of the lattice, and the relative gap from which on more places are not worth their time.
+SIZES = ((1 << 12, 0.0), (1 << 14, 0.0), (1 << 16, 5e-6), (1 << 18, 2e-5), (1 << 20, 0.0))
+# Relative gap at which nothing finer is tried, for few releases and for many.
+FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
 # How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
 # and at which share of the saddle's tilt: to its right the moments may explode.
 EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
@@ -47,16 +50,23 @@ class CertifiedSum(Protocol):
 
 def sums(
     laws: tuple[Laws, ...], saddles: Saddles, *, tilt: float, epsilon: float, log_delta: float
-) -> Iterator[CertifiedSum]:
-    """Certified sums that are narrow near epsilon, each finer than the one before."""
+) -> Iterator[tuple[CertifiedSum, float]]:
+    """Certified sums that are narrow near epsilon, each finer and dearer than the one before.
+
+    With each comes the relative gap that is good enough to stop there.
+    """
+    gap = GAP if sum(count for _, count in laws) < FEW else GAP_OF_MANY
     for effort in EFFORTS:
         nodes = by_contour(
             laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort
         )
         if nodes is not None:
-            yield nodes
-    for size in SIZES:
-        yield by_fourier(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size)
+            yield nodes, gap
+    for size, enough in SIZES:
+        total = by_fourier(
+            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size
+        )
+        yield total, max(gap, enough)
 
 
 @functools.lru_cache(maxsize=256)

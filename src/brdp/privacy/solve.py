@@ -19,8 +19,6 @@ Parts = tuple[tuple[Curve, int], ...]
 
 # An infinite loss this probable (in logs) counts as certain: that only raises what is stated.
 CERTAIN = -1e-13
-# Relative gap at which nothing finer is tried, for few releases and for many.
-FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
 
 
 def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
@@ -107,10 +105,10 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float)
         tilt = saddles.for_epsilon(epsilon)
     lower, upper = -math.inf, 0.0
     log_delta = saddles.log_delta(tilt)
-    for total in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
+    for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
         lower = max(lower, total.log_lower(epsilon))
         upper = min(upper, total.log_upper(epsilon))
-        if upper - lower <= _gap(laws) or upper <= above:
+        if upper - lower <= gap or upper <= above:
             break
     return lower, upper
 
@@ -123,17 +121,13 @@ def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float, *, above: float)
         saddles = refined(laws, saddles, tilt)
         tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, math.inf
-    for total in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
+    for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
         found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
         lower, upper = max(lower, found[0]), min(upper, found[1])
-        narrow = upper - lower <= max(_gap(laws) * lower, 1e-9)
+        narrow = upper - lower <= max(gap * lower, 1e-9)
         if narrow or lower == math.inf or upper <= above:
             break
     return lower, upper
-
-
-def _gap(laws: tuple[Laws, ...]) -> float:
-    return GAP if sum(count for _, count in laws) < FEW else GAP_OF_MANY
 
 
 def bracket(total: CertifiedSum, log_delta: float, *, guess: float, tilt: float) -> Bounds:

@@ -13,7 +13,6 @@ from brdp import _validate
 from brdp.errors import InvalidInput
 from brdp.noise.base import Floats, Kernel
 
-
 # exp(drop) must stay a number.
 LARGEST_DROP = 700.0
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -19,6 +21,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+if TYPE_CHECKING:
+    from tests.ledger.server import Server
+
+NO_POSTGRES = (
+    "PostgreSQL is not installed: neither queries in it nor the ledger in it are tested "
+    "(make engines installs it)"
+)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One PostgreSQL server of our own for the whole run; every test takes a schema of its own."""
+    from tests.ledger.server import Server, binaries
+
+    if binaries() is None:
+        pytest.skip(NO_POSTGRES)
+    pytest.importorskip("psycopg", reason=NO_POSTGRES)
+    running = Server()
+    yield running
+    running.stop()
 
 
 def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:

@@ -13,23 +13,11 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 
 from tests.engines.places import Place, in_duckdb, in_postgres, in_spark
-from tests.ledger.server import Server, binaries
+from tests.ledger.server import Server
 
-NO_POSTGRES = (
-    "PostgreSQL is not installed: queries in PostgreSQL are not tested (make engines installs it)"
-)
 NO_SPARK = (
     "PySpark or Java is not installed: queries in Spark are not tested (make engines installs both)"
 )
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    if binaries() is None or importlib.util.find_spec("psycopg") is None:
-        pytest.skip(NO_POSTGRES)
-    running = Server()
-    yield running
-    running.stop()
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +36,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[object]:
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.ui.enabled", "false")
         .config("spark.driver.memory", "2g")
+        # a minute of small queries: what a better compiler gains costs more than it brings
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(folder / "warehouse"))
         .config("spark.ui.showConsoleProgress", "false")

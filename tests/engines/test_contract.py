@@ -85,6 +85,7 @@ def texts():
     found = [
         None, "", " ", "3", "2.5", "-2.5", "1e400", "-1e400", "1e-400", "inf", "-inf", " +Infinity ", "nan", "-nan",
         "infin", "abc", "1,5", "0x10", "0x1p3", "1d", "2f", "1L", "9" * 1000, "9" * 1001, "0." + "0" * 900 + "1e902",
+        "9" * 200_000, "1_" * 100_000 + "1", " " * 200_000 + "7", "_" * 3000, "1_" * 499 + "1", "1_" * 499 + "_1",
         "\U0001f600", "NULL", " 7 ", "\t7\n", "7\r", "\x0b7\x0c", "\u00a07", "\u06617", "5.", ".5", ".", "+5", "++5",
         "- 5", "1e", "e5", "1e5.5", "1_0", "1__0", "_1", "1_", "1_0.0_1", "1e1_0", "1e99999999999999999999",
         "1e-99999999999999999999", "0e99999999999", "-0", "00012", "1.7976931348623158e308", "4.9e-324", "2e-324",
@@ -142,6 +143,19 @@ def test_number_types_give_the_same(place, kind):
     assert (sums, counts) == ([3, -4, 10, 0], [1, 1, 1, 0])
 
 
+@pytest.mark.parametrize(("precision", "scale"), [(20, 3), (30, 30), (38, 10), (38, 37)])
+def test_long_decimals_are_the_nearest_doubles(place, precision, scale):
+    rng = random.Random(precision)
+    digits = [rng.randrange(-(10**precision) + 1, 10**precision) for _ in range(2000)]
+    exact = decimal.Context(prec=60)
+    values = [decimal.Decimal(number).scaleb(-scale, exact) for number in digits]
+    largest = Fraction(10) ** (precision - scale)
+    clip = Clip(-largest, largest)
+    kind = pyarrow.decimal128(precision, scale)
+    sums = ask(place, "SELECT SUM(v) FROM t", {"v": pyarrow.array(values, kind)}, clips=[("v", clip)])  # fmt: skip
+    assert sums == [[sum(steps(float(value), clip) for value in values)]]
+
+
 def test_booleans_count_as_one_and_zero(place):
     sums, counts = each(place, [True, False, None], WHOLE)
     assert (sums, counts) == ([1, 0, 0], [1, 1, 0])
@@ -197,6 +211,8 @@ def test_where(place):
 HOSTILE = [
     "a\"b", "a'b", "\\", "\\'", "it''s", "%s %d", "{x}", "${x}", "; DROP TABLE x; --", "a\nb", "\\n", "\t", "é", "É",
     "ß", " red", "red ", "Red", "red", "", "NULL", "/* x */", "$1", ":x", "?", "`", "\\u0041", "\U0001f600",
+    # one text to a reader, others to a computer: nothing is normalised, trimmed or folded
+    "e\u0301", "e\u0301 ", "SS", "ss", "K", "\u212a", "\ufb01", "fi", "red\u00a0", "red\u200b",
 ]  # fmt: skip
 
 
@@ -231,7 +247,7 @@ def test_keys_of_numbers_and_booleans(place):
 
 
 UNITS = {
-    "text": ["b", "a", "B", "a", None, ""],
+    "text": ["b", "a", "B", "a", None, "", "é", "e\u0301", "a ", "\U0001f600", "\\", "'"],
     "whole": [1, -2, 3, -2, None, 2**63 - 1],
     "date": [datetime.date(2020, 1, day) if day else None for day in (1, 2, 3, 2, 0, 4)],
     "boolean": [True, False, True, False, None, True],
@@ -244,8 +260,8 @@ def test_units_and_rows_of_every_type(place, kind):
     units = UNITS[kind]
     columns = {
         "u": units * 3,
-        "k": [f"{index // 6}" for index in range(18)],
-        "v": list(range(18)),
+        "k": [f"{index // 6}" for index in range(3 * len(units))],
+        "v": list(range(3 * len(units))),
     }
     clip = Clip(Fraction(0), Fraction(100), integer=True)
 

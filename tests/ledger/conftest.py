@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,18 +10,6 @@ import pytest
 from brdp.ledger.postgres import PostgresStore
 from brdp.ledger.sqlite import SQLiteStore
 from brdp.ledger.store import Store
-from tests.ledger.server import Server, binaries
-
-MISSING = "POSTGRESQL IS NOT INSTALLED: the ledger's PostgreSQL store is NOT TESTED (make engines installs it)"
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    if binaries() is None:
-        pytest.skip(MISSING)
-    running = Server()
-    yield running
-    running.stop()
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

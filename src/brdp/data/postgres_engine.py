@@ -32,6 +32,7 @@ TYPES = {
 }
 TEXTS = (18, 19, 25, 1042, 1043)  # "char", name, text, character, character varying
 NUMERIC = 1700
+LARGEST_PRECISION = 300  # digits: 10^300 and 10^-300 are doubles
 # whatever the server or the role is set to: texts and moments are written as in every other engine
 SETTINGS = "SET LOCAL TimeZone = 'UTC'; SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL standard_conforming_strings = on"
 
@@ -147,7 +148,8 @@ class PostgresEngine(Engine):
                 remedy="Check its name and schema, and that this user may read all of its columns.",
             ) from None
         described = [
-            (column.name, column.type_code, column.precision) for column in cursor.description
+            (column.name, column.type_code, _within_doubles(column.precision, column.scale))
+            for column in cursor.description
         ]
         cursor.execute(
             "SELECT oid FROM pg_catalog.pg_type WHERE typtype = 'e' AND oid = ANY(%s)",
@@ -157,20 +159,30 @@ class PostgresEngine(Engine):
         unknown = _extras.require("ibis.expr.datatypes", extra="query").unknown
         shown: list[str] = []
         types: dict[str, Any] = {}
-        for name, code, precision in described:
+        for name, code, within_doubles in described:
             column = _quoted(name)
             if code in TEXTS or code in enumerations:
                 # bytewise, as in every other engine, whatever the database's language; not padded
                 shown.append(f'CAST({column} AS TEXT) COLLATE "C" AS {column}')
                 types[name] = "string"
             elif code == NUMERIC:
-                double = f"{column}::float8" if precision else double_of_numeric(column)
+                double = f"{column}::float8" if within_doubles else double_of_numeric(column)
                 shown.append(f"{double} AS {column}")
                 types[name] = "float64"
             else:
                 shown.append(column)
                 types[name] = TYPES.get(code, unknown)
         return f"SELECT {', '.join(shown)} FROM {place}", types  # noqa: S608 - quoted, and the owner's own
+
+
+def _within_doubles(precision: int | None, scale: int | None) -> bool:
+    """Whether no number of such a numeric column is too large or too small for a double.
+
+    A precision may be 1000 digits; a scale may be negative, or beyond the precision.
+    """
+    return (
+        precision is not None and scale is not None and 0 <= scale <= precision <= LARGEST_PRECISION
+    )
 
 
 _REMEDY = "Check the URL and that the server runs. A password may come from the URL, PGPASSWORD or ~/.pgpass."

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from brdp import _extras
-from brdp.data.rewrite import INFINITE, NUMBER, Rule, infinite_by_sign
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
 
 # digits, no exponent and at most so many of them: certainly within the range of doubles
 PLAIN = r"^[^eE]*$"
@@ -67,7 +67,7 @@ def number_in_text(text: Any) -> Any:
     zero = ibis.literal(0.0, "float64")
     return ibis.cases(
         (text.re_search(INFINITE), infinite_by_sign(text)),
-        (~text.re_search(NUMBER), ibis.null("float64")),
+        (~reads_as_number(text), ibis.null("float64")),
         (~text.re_search(NOT_ZERO), zero),
         (text.re_search(PLAIN) & (text.length() <= LONGEST_PLAIN), digits.cast("float64")),
         (digits.re_search(HUGE), infinite_by_sign(text)),

@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from brdp import _extras
-from brdp.data.rewrite import INFINITE, NUMBER, Rule, infinite_by_sign
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
 
 
 @cache
@@ -29,7 +29,7 @@ def spark_rules() -> Mapping[type, Rule]:
             (text.re_search(INFINITE), infinite_by_sign(text)),
             # Java's $ also matches before a last line break, which the reading of the digits trims
             (
-                text.re_search(NUMBER),
+                reads_as_number(text),
                 operations.TryCast(text.replace("_", ""), "float64").to_expr(),
             ),
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from typing import Any, final
 
 from brdp import _extras
@@ -13,21 +11,12 @@ from brdp.data.engine import Engine, EngineFailed, require_same_schema
 from brdp.data.kinds import schema_of
 from brdp.data.rewrite import rewritten
 from brdp.data.rules_spark import spark_rules
-from brdp.errors import InvalidInput
+from brdp.data.spark_session import NAME, is_stopped, own_session, spark_errors
 
-NAME = "Spark"
 VIEW = "brdp_table"
-ACTIVE = "active"
-# Settings that change what a value or a text means, as all engines have them. They belong to a session
-# of our own beside the user's, which keeps its own.
-SETTINGS = {
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.ansi.enabled": "false",
-    "spark.sql.parser.escapedStringLiterals": "false",
-    "spark.sql.caseSensitive": "false",
-    # else ${spark.some.password} in a text of an analyst's becomes the value of that setting
-    "spark.sql.variable.substitute": "false",
-}
+BYTEWISE = "UTF8_BINARY"
+# where Spark keeps that a text was declared char(n), and is padded with blanks
+DECLARED = "__CHAR_VARCHAR_TYPE_STRING"
 
 
 @final
@@ -47,7 +36,7 @@ class SparkEngine(Engine):
         self._source = source
         self._backend: Any = backend.Backend()
         self._backend.register_options()
-        self._session = _session(source.session)
+        self._session = own_session(source.session)
         self._described = self._view()
         self._table: Any = ibis.table(ibis.schema(self._ibis_types()), name=VIEW)
 
@@ -68,46 +57,52 @@ class SparkEngine(Engine):
     def rows(self, expression: Any) -> list[tuple[Any, ...]]:
         """Run an expression; refuse if the columns changed since the table was opened."""
         text = self.sql(expression)
+        if is_stopped(self._session):
+            self._session = own_session(self._source.session)
         opened, now = self._described, self._view()
         if now != opened:
             require_same_schema(NAME, dict(opened), dict(now))  # type: ignore[arg-type]
-        try:
+        with spark_errors():
             return [tuple(row) for row in self._session.sql(text).collect()]
-        except Exception as error:  # Spark, Java and the bridge between have no common kind
-            raise EngineFailed(NAME, type(error).__name__) from None
 
     def close(self) -> None:
         """Let the view go. A session that was started lives as long as the process: others may share it."""
         try:
-            self._session.catalog.dropTempView(VIEW)
-        except Exception as error:  # a server that is gone has dropped it by itself
+            with spark_errors():
+                self._session.catalog.dropTempView(VIEW)
+        except EngineFailed as error:  # a server that is gone has dropped it by itself
             del error
 
     def _view(self) -> tuple[tuple[str, str], ...]:
         """See the source as it is now: names and types of its columns."""
         source, session = self._source, self._session
-        try:
+        with spark_errors(
+            expected="a table or Parquet files that open",
+            remedy="Check the name. A temporary view belongs to one session: save it as a table, or use "
+            "createOrReplaceGlobalTempView and the name global_temp.NAME.",
+        ):
             if source.table is not None:
                 name = ".".join(_quoted(part) for part in name_parts(source.table))
                 session.sql(f"REFRESH TABLE {name}")
                 frame = session.sql(f"SELECT * FROM {name}")  # noqa: S608 - quoted, and the owner's own
             else:
                 frame = session.read.parquet(source.path)
-            frame.createOrReplaceTempView(VIEW)
-            return tuple((field.name, field.dataType.simpleString()) for field in frame.schema)
-        except Exception as error:  # Spark, Java and the bridge between have no common kind
-            raise EngineFailed(
-                NAME,
-                type(error).__name__,
-                expected="a table or Parquet files that open",
-                remedy="Check the name. A temporary view belongs to one session: save it as a table, or use "
-                "createOrReplaceGlobalTempView and the name global_temp.NAME.",
-            ) from None
+            shown = [_bytewise(field) for field in frame.schema]
+            if any(" AS " in text for text in shown):
+                frame.selectExpr(*shown).createOrReplaceTempView(VIEW)
+            else:
+                frame.createOrReplaceTempView(VIEW)
+            return tuple(
+                (field.name, f"{field.dataType.simpleString()} {field.metadata.get(DECLARED, '')}")
+                for field in frame.schema
+            )
 
     def _ibis_types(self) -> dict[str, Any]:
         kinds = _extras.require("ibis.expr.datatypes", extra="query")
         types: dict[str, Any] = {}
-        for field in self._session.table(VIEW).schema:
+        with spark_errors():
+            fields = self._session.table(VIEW).schema
+        for field in fields:
             if field.dataType.simpleString() == "timestamp":
                 # an instant, which Ibis would take for a reading of the clock
                 types[field.name] = kinds.Timestamp(timezone="UTC")
@@ -119,55 +114,17 @@ class SparkEngine(Engine):
         return types
 
 
-def _session(wanted: str) -> Any:
-    """A session of our own, over the process's context or one that is started for it."""
-    sql = _extras.require("pyspark.sql", extra="spark")
-    found = sql.SparkSession.getActiveSession()
-    if found is None and wanted == ACTIVE:
-        raise InvalidInput(
-            "spark",
-            expected="a Spark session in this process",
-            got="none",
-            remedy='Make one with SparkSession.builder first, or name a master: spark = "local[2]".',
-        )
-    if found is None:
-        found = _started(sql, wanted)
-    try:
-        own = found.newSession()
-        for name, value in SETTINGS.items():
-            own.conf.set(name, value)
-    except Exception as error:  # Spark, Java and the bridge between have no common kind
-        raise EngineFailed(NAME, type(error).__name__, expected="a session") from None
-    return own
+def _bytewise(field: Any) -> str:
+    """The column, its texts compared byte by byte and not padded, as in every other engine.
 
-
-def _started(sql: Any, master: str) -> Any:
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (home and os.path.exists(f"{home}/bin/java")):
-        raise EngineFailed(
-            NAME,
-            "no Java",
-            expected="Java 17 or later on the PATH or under JAVA_HOME",
-            remedy="Install a Java runtime, for example: apt-get install default-jre-headless",
-        )
-    builder = sql.SparkSession.builder.master(master).appName("brdp")
-    if master.startswith("local"):
-        builder = (
-            builder.config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.ui.enabled", "false")
-            # 200 tasks for each step are meant for clusters
-            .config("spark.sql.shuffle.partitions", str(2 * (os.cpu_count() or 1)))
-        )
-    try:
-        return builder.getOrCreate()
-    except Exception as error:  # Spark, Java and the bridge between have no common kind
-        raise EngineFailed(
-            NAME,
-            type(error).__name__,
-            expected="a session that starts",
-            remedy="Look at what Java wrote to standard error; Spark needs Java 17 or later.",
-        ) from None
+    Under a collation two units could be one, and a key could come back that nobody listed.
+    """
+    name = _quoted(field.name)
+    if getattr(field.dataType, "collation", BYTEWISE) != BYTEWISE:  # pyspark 3.5 has no collations
+        return f"collate({name}, '{BYTEWISE}') AS {name}"
+    if str(field.metadata.get(DECLARED, "")).lower().startswith("char("):
+        return f"rtrim({name}) AS {name}"
+    return name
 
 
 def _quoted(name: str) -> str:

@@ -56,12 +56,14 @@ def _folded(compiled: Compiled, rows: list[tuple[Any, ...]], engine: Engine) -> 
     query = compiled.query
     names = [engine_keys(engine.table, group.column, group.keys or ()) for group in query.group_by]
     keys = tuple(itertools.product(*(group.keys or () for group in query.group_by)))
-    place = {key: index for index, key in enumerate(keys)}
+    place: dict[tuple[Key | None, ...], int] = {key: index for index, key in enumerate(keys)}
     width, bins = len(names), len(compiled.bins)
     parts: dict[object, list[int]] = {part: [0] * len(keys) for part in compiled.parts}
     counted = {total: [[0] * total.bins for _ in keys] for total in compiled.bins}
     for row in rows:
-        group = place[tuple(name[value] for name, value in zip(names, row[:width], strict=True))]
+        named = tuple(name.get(value) for name, value in zip(names, row[:width], strict=True))
+        if (group := place.get(named)) is None:
+            continue  # only where an engine holds two texts to be equal; an error would tell of it
         sums = [int(value or 0) for value in row[width + bins :]]  # a sum of no values is NULL
         for part, value in zip(compiled.parts, sums, strict=True):
             parts[part][group] += value

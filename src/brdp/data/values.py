@@ -21,6 +21,7 @@ from brdp.catalog.schema import Kind
 from brdp.data.kinds import kind_of
 from brdp.errors import InvalidInput
 
+DIGITS_OF_DOUBLES = 15  # a decimal of so many digits is one double divided by another, rounded once
 LONGEST_NUMBER = 1000  # characters of text that may still be a number
 
 
@@ -38,6 +39,9 @@ def number(column: Any) -> Any:
     kind = kind_of(column.type())
     if column.type().is_signed_integer():
         return column.cast("int64")
+    if column.type().is_decimal() and (column.type().precision or 38) > DIGITS_OF_DOUBLES:
+        # by its digits: DuckDB divides by a power of ten, and rounds twice
+        return column.cast("string").cast("float64")
     if kind in (Kind.INTEGER, Kind.REAL):
         return present(column.cast("float64"))
     ibis = _extras.require("ibis", extra="query")

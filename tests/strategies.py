@@ -20,8 +20,8 @@ from tests.reference import recycled as twin_recycled
 Pairs = tuple[tuple[float, float], ...]
 Bounds = tuple[float, float]
 
-# Fresh examples in every run (Hypothesis prints what reproduces a failure), none kept between runs. No
-# deadline: the twins are slow on purpose. Filtering is expected, for many draws have a delta of 0.
+# For slow tests: fresh examples in every run (Hypothesis prints what reproduces a failure), none kept between
+# runs. No deadline: the twins are slow on purpose. Filtering is expected, for many draws have a delta of 0.
 FRESH = settings(
     derandomize=False,
     database=None,
@@ -34,6 +34,9 @@ FRESH = settings(
         HealthCheck.data_too_large,
     ],
 )
+
+# For quick tests: the same examples every time, so that a red build can be repeated at will.
+SAME = settings(FRESH, derandomize=True)
 
 
 @dataclass(frozen=True)
@@ -222,6 +225,14 @@ def discrete_gaussian_cases(draw: st.DrawFn, widest: float = 400.0) -> Case:
     return draw(recyclers(twin_kernels.DiscreteGaussian(sigma), float(sensitivity)))
 
 
+@st.composite
+def wide_discrete_gaussian_cases(draw: st.DrawFn) -> Case:
+    """Too wide to go through integer by integer: brdp and the twin both sum in runs, each in its own way."""
+    sensitivity = draw(st.one_of(st.just(1), st.integers(1, 10), st.sampled_from([100, 1000])))
+    sigma = draw(log_uniform(601, 1e6 * sensitivity))
+    return draw(recyclers(twin_kernels.DiscreteGaussian(sigma), float(sensitivity)))
+
+
 FAMILIES = {
     "gaussian": gaussian_cases(),
     "laplace": laplace_cases(),
@@ -229,6 +240,7 @@ FAMILIES = {
     "integer_staircase": integer_staircase_cases(),
     "discrete_laplace": discrete_laplace_cases(),
     "discrete_gaussian": discrete_gaussian_cases(),
+    "wide_discrete_gaussian": wide_discrete_gaussian_cases(),
 }
 
 

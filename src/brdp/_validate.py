@@ -11,6 +11,8 @@ from numbers import Integral, Real
 
 from brdp.errors import InvalidInput
 
+SHORTEST, LONGEST = 1e-75, 1e75
+
 
 def _only(named: dict[str, object]) -> tuple[str, object]:
     ((name, value),) = named.items()
@@ -36,6 +38,12 @@ def _number(
 def positive(*, remedy: str = "", **named: object) -> float:
     """Let through a finite number above 0."""
     return _number(named, "a finite number above 0", lambda x: 0 < x < math.inf, remedy)
+
+
+def length(*, remedy: str = "", **named: object) -> float:
+    """Let through a scale or a sensitivity: such that squares of the ratio of two of them are floats."""
+    expected = f"a number from {SHORTEST:g} to {LONGEST:g}"
+    return _number(named, expected, lambda x: SHORTEST <= x <= LONGEST, remedy)
 
 
 def non_negative(*, remedy: str = "", **named: object) -> float:

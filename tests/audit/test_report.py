@@ -110,6 +110,7 @@ def test_a_function_from_the_command_line(
         (["--mechanism", "os:getcwd"], "--epsilon"),
         (["--mechanism", "numpy:zeros", "--epsilon", "1", "--within", "1"], "acceptance"),
         (["--mechanism", "numpy:zeros", "--epsilon", "1", "--within", "1", "2", "3"], "within"),
+        (["--mechanism", "numpy:zeros", "--epsilon", "1", "--report", "page.pdf"], "--report"),
     ],
 )
 def test_bad_input_from_the_command_line(
@@ -139,25 +140,7 @@ def test_specs() -> None:
     assert np.all(np.isfinite(Additive(releases).answers(1, 10)))
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        [],
-        "gaussian",
-        3,
-        [3],
-        [{"kernel": "cauchy", "scale": 1}],
-        [{"scale": 1}],
-        [{"kernel": "gaussian"}],
-        [{"kernel": "gaussian", "scale": -1}],
-        [{"kernel": "gaussian", "scale": 1, "sigma": 2}],
-        [{"kernel": "gaussian", "scale": 1, "within": 1, "rate": 2}],
-        [{"kernel": "gaussian", "scale": 1, "count": 0}],
-        [{"kernel": "staircase", "core": 1, "step": 2}],
-        [{"kernel": "gaussian", "scale": 1, "levels": 7}],
-        [{"kernel": "gaussian", "scale": 1, "levels": [[1, 1], [2]]}],
-    ],
-)
-def test_bad_specs_are_refused(data: object) -> None:
-    with pytest.raises(InvalidInput):
-        read_spec(data)
+def test_bad_specs_are_refused_as_by_the_account() -> None:
+    for data in ([], "gaussian", [{"kernel": "cauchy", "scale": 1}], [{"kernel": "gaussian"}]):
+        with pytest.raises(InvalidInput, match="SPEC"):
+            read_spec(data)

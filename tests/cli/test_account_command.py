@@ -63,6 +63,26 @@ def test_a_plot_is_drawn(spec, tmp_path, capsys):
     assert "12 releases: epsilon between" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("kernel", ["laplace", "gaussian", "staircase"])
+@pytest.mark.parametrize("count", ["1", "5"])
+def test_what_a_plan_prints_can_be_accounted(kernel, count, tmp_path, capsys):
+    asked = ["--sensitivity", "2", "--within", "3", "--epsilon", "1.5", "--delta", "1e-5"]
+    assert main(["plan", *asked, "--integer", "--kernel", kernel, "--count", count, "--json"]) == 0
+    path = tmp_path / "plan.json"
+    path.write_text(capsys.readouterr().out)
+    assert main(["account", str(path), "--delta", "1e-5", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["epsilon"]
+    assert 1.49 < found["lower"] <= found["upper"] <= 1.5 * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["plot.xyz", "no/such/folder/plot.png"])
+def test_a_plot_that_cannot_be_written_is_refused_at_once(name, spec, capsys):
+    assert main(["account", str(spec), "--delta", "1e-5", "--plot", name]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "--plot: expected" in err
+
+
 @pytest.mark.parametrize(
     "entry, said",
     [

@@ -66,6 +66,18 @@ def test_plot_writes_a_picture(tmp_path, capsys):
         ["plan", "--sensitivity", "0", "--within", "3", "--epsilon", "1"],
         ["plan", "--sensitivity", "1", "--within", "3", "--epsilon", "1", "--kernel", "gaussian"],
         ["plan", "--sensitivity", "1", "--within", "nan", "--epsilon", "1"],
+        ["plan", "--sensitivity", "1", "--within", "1", "--epsilon", "1", "--plot", "noise.xyz"],
+        [
+            "plan",
+            "--sensitivity",
+            "1",
+            "--within",
+            "1",
+            "--epsilon",
+            "1",
+            "--plot",
+            "no/such/a.png",
+        ],
     ],
 )
 def test_bad_input_is_one_line_on_stderr_and_status_2(arguments):

@@ -21,10 +21,10 @@ from scipy import stats
 import brdp
 from tests.reference import kernels, recycled
 from tests.reference.kernels import INFINITY
-from tests.strategies import FAMILIES, FRESH, Case
+from tests.strategies import FAMILIES, FRESH, SAME, Case
 
 families = pytest.mark.parametrize("family", FAMILIES)
-EXAMPLES = 120
+QUICK, LONG = 60, 1500
 FALSE_ALARM = 1e-7
 
 
@@ -71,9 +71,8 @@ def on_a_jump(case: Case, x: float) -> bool:
     return any(abs(x - jump) <= 1e-12 * (abs(jump) + case.width) for jump in jumps)
 
 
-@families
-def test_densities_and_masses(family):
-    @settings(FRESH, max_examples=EXAMPLES)
+def hold_densities_and_masses(family: str, how: settings, examples: int) -> None:
+    @settings(how, max_examples=examples)
     @given(case_and_points(family))
     def hold(drawn: tuple[Case, float, float]) -> None:
         case, low, high = drawn
@@ -101,10 +100,14 @@ def test_densities_and_masses(family):
 
 
 @families
-def test_quantiles(family):
+def test_densities_and_masses(family):
+    hold_densities_and_masses(family, SAME, QUICK)
+
+
+def hold_quantiles(family: str, how: settings, examples: int) -> None:
     """ppf(u) is the least x with cdf(x) >= u: the twin's cdf passes u there, to a few roundings of u and of x."""
 
-    @settings(FRESH, max_examples=EXAMPLES)
+    @settings(how, max_examples=examples)
     @given(
         FAMILIES[family],
         st.one_of(st.floats(1e-6, 1 - 1e-6), st.floats(-280, -1).map(lambda x: 10.0**x)),
@@ -119,12 +122,26 @@ def test_quantiles(family):
                 assert twin.cdf(x) >= down
                 assert twin.cdf(x - 1) < up
                 return
-            # the density may be 0 just outside truncating bounds: step inwards is a step of the cdf, outwards none
-            nudge = mpf("1e-13") * (abs(mpf(x)) + mpf("1e-3") * case.width)
+            # the density may be 0 just outside truncating bounds: step inwards is a step of the cdf, outwards none;
+            # beside 0 the cdf is about 1/2, of which an ulp is 1e-16 of the width whatever x is
+            nudge = mpf("1e-13") * abs(mpf(x)) + mpf("1e-15") * case.width
             assert twin.cdf(x + nudge) >= down
             assert twin.cdf(x - nudge) <= up
 
     hold()
+
+
+@families
+def test_quantiles(family):
+    hold_quantiles(family, SAME, QUICK)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("hold", [hold_densities_and_masses, hold_quantiles])
+@families
+def test_at_length(family, hold):
+    hold(family, FRESH, LONG)
 
 
 MOMENTS = [
@@ -157,7 +174,7 @@ def test_mean_and_std(case):
 
 @families
 def test_equal_by_value(family):
-    @settings(FRESH, max_examples=20)
+    @settings(SAME, max_examples=20)
     @given(FAMILIES[family], FAMILIES[family])
     def hold(case: Case, other: Case) -> None:
         one, same, different = case.noise(), case.noise(), other.noise()

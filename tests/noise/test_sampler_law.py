@@ -314,7 +314,7 @@ def test_noise_on_the_reals_is_refused() -> None:
     "noise",
     [
         brdp.DiscreteLaplace(1e12),
-        brdp.DiscreteLaplace(1e300),
+        brdp.DiscreteLaplace(1e75),
         brdp.DiscreteGaussian(1e15),
         brdp.Staircase(core=0, step=1, drop=1e-9, integer=True),
     ],
@@ -351,6 +351,29 @@ def test_what_has_room_is_known_without_building() -> None:
 def test_a_loop_without_end_is_refused() -> None:
     with pytest.raises(InvalidInput, match="rounds"):
         exact_sampler_for(brdp.Recycled(brdp.DiscreteLaplace(1e9), within=0, rate=1.0))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        brdp.DiscreteLaplace(1e19),
+        brdp.DiscreteGaussian(1e75),
+        brdp.Staircase(core=2**50, step=2**50, drop=1e-3, integer=True),
+        brdp.Recycled(brdp.DiscreteLaplace(1e17), within=5, rate=0.9),
+    ],
+    ids=repr,
+)
+def test_exact_noise_that_64_bits_might_not_hold_is_refused(noise: brdp.Noise) -> None:
+    with pytest.raises(InvalidInput, match="64 bits"):
+        exact_sampler_for(noise)
+
+
+@pytest.mark.parametrize(
+    "noise", [brdp.DiscreteLaplace(1e-75), brdp.DiscreteGaussian(1e-75)], ids=repr
+)
+def test_noise_of_next_to_no_width_is_0(noise: brdp.Noise) -> None:
+    for make in (sampler_for, exact_sampler_for):
+        assert make(noise).draw(5).tolist() == [0] * 5
 
 
 def test_a_kernel_of_ones_own_needs_a_shape() -> None:

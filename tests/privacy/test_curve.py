@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import pickle
 from dataclasses import dataclass
@@ -192,9 +193,32 @@ def test_runs_have_the_curve_of_their_cells(noise, sensitivity):
     np.testing.assert_allclose(found[seen], by_cells[seen], rtol=0, atol=1e-11)  # logs
 
 
+@pytest.mark.parametrize("scale", [1e-75, 1e-20, 1e20, 1e75])
+@pytest.mark.parametrize(
+    "kernel", [brdp.Gaussian, brdp.Laplace, brdp.DiscreteGaussian, brdp.DiscreteLaplace]
+)
+def test_scales_beyond_all_reason_neither_warn_nor_fail(kernel, scale):
+    """From end to end of what is let through. Warnings are errors here; a refusal is an answer too."""
+    for noise in (kernel(scale), brdp.Recycled(kernel(scale), within=(0, 3), rate=0.999)):
+        for sensitivity in (1, 1000, 10**10):
+            ours = noise.privacy(sensitivity=sensitivity)
+            # lattices of millions of cells are refused, and say so
+            with contextlib.suppress(NotPossible):
+                deltas = ours.delta(epsilon=[0.0, 1e-3, 1.0, 30.0])
+                assert np.all((deltas >= 0) & (deltas <= 1))
+                assert np.all(np.diff(deltas) <= 0)
+                assert ours.epsilon(delta=1e-5) >= 0
+                assert ours.renyi(order=3) >= 0
+
+
 def test_every_refusal_is_a_brdp_error():
     for make in (
         lambda: brdp.Gaussian(-1),
+        lambda: brdp.Laplace(1e80),
+        lambda: brdp.DiscreteGaussian(1e-80),
+        lambda: brdp.Staircase(core=1, step=1e80, drop=1),
+        lambda: brdp.Gaussian(1).privacy(sensitivity=1e80),
+        lambda: brdp.Gaussian(1).privacy(sensitivity=1e-80),
         lambda: brdp.Recycled(brdp.Gaussian(1), within=(1, 2), rate=0.1),
         lambda: brdp.Recycled(brdp.Gaussian(1), levels=[(1, 0.5), (math.inf, 1)]).privacy(),
     ):

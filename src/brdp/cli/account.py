@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,12 +41,14 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Account, then print and draw."""
+    from brdp.cli.files import read_json, require_picture
     from brdp.cli.output import print_json
     from brdp.errors import InvalidInput
     from brdp.privacy.spec import composed, read_spec
 
     if args.plot and args.delta is None:
         raise InvalidInput("--plot", expected="--delta beside it", got=args.epsilon)
+    require_picture("--plot", args.plot)
     releases = read_spec(read_json(args.spec))
     total = composed(releases)
     if args.delta is not None:
@@ -69,24 +69,6 @@ def run(args: argparse.Namespace) -> int:
         count = sum(release.count for release in releases)
         print(f"{count} release{'s' if count > 1 else ''}: {said}")
     return 0
-
-
-def read_json(path: str) -> Any:
-    """Read a SPEC; errors say where the file is not JSON, and never what is in it."""
-    from brdp.errors import InvalidInput
-
-    try:
-        text = sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
-        return json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("SPEC.json", expected="a file that can be read", got=path) from error
-    except json.JSONDecodeError as error:
-        raise InvalidInput(
-            "SPEC.json",
-            expected="JSON",
-            got=path,
-            remedy=f"Line {error.lineno}, column {error.colno}: {error.msg}.",
-        ) from error
 
 
 def draw(releases: tuple[ReleaseSpec, ...], *, delta: float, path: str) -> None:

@@ -49,8 +49,10 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, then print and write."""
     from brdp.audit import audit
+    from brdp.cli.files import require_picture
     from brdp.cli.output import print_json
 
+    require_picture("--report", args.report, endings=(".html", ".png"))
     mechanism, promise, coverage = _asked(args)
     shown = _Progress() if sys.stderr.isatty() else None
     report = audit(
@@ -73,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> tuple[Mechanism, Promise, Coverage | None]:
     from brdp.audit import Additive, Black, Coverage, Promise, promise_of
     from brdp.audit.spec import coverage_of, read_spec
+    from brdp.cli.files import read_json
     from brdp.errors import InvalidInput
 
     within = args.within
@@ -95,7 +98,7 @@ def _asked(args: argparse.Namespace) -> tuple[Mechanism, Promise, Coverage | Non
             coverage = Coverage(within=within, acceptance=args.acceptance, truth=args.inputs[0])
         promise = Promise(epsilon=args.epsilon, delta=args.delta)
         return Black(_function(args.mechanism), inputs=args.inputs), promise, coverage
-    releases = read_spec(_read(args.spec))
+    releases = read_spec(read_json(args.spec))
     if within is not None:
         coverage = coverage_of(releases[0], within=within, acceptance=args.acceptance)
     if args.epsilon is None:
@@ -103,20 +106,6 @@ def _asked(args: argparse.Namespace) -> tuple[Mechanism, Promise, Coverage | Non
     else:
         promise = Promise(epsilon=args.epsilon, delta=args.delta)
     return Additive(releases), promise, coverage
-
-
-def _read(name: str) -> Any:
-    import json
-
-    from brdp.errors import InvalidInput
-
-    try:
-        text = sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-        return json.loads(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput("SPEC", expected="a file that can be read", got=name) from error
-    except json.JSONDecodeError as error:
-        raise InvalidInput("SPEC", expected="JSON", got=f"{name} ({error})") from error
 
 
 def _function(name: str) -> Any:
@@ -140,14 +129,10 @@ def _function(name: str) -> Any:
 
 
 def _write(report: Report, name: str) -> None:
-    from brdp.errors import InvalidInput
-
     if name.endswith(".html"):
         Path(name).write_text(report.to_html(), encoding="utf-8")
-    elif name.endswith(".png"):
-        report.figure().savefig(name, dpi=120)
     else:
-        raise InvalidInput("report", expected="a name that ends in .html or .png", got=name)
+        report.figure().savefig(name, dpi=120)
     print(f"written to {name}", file=sys.stderr)
 
 

@@ -38,18 +38,18 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--integer", action="store_true", help="integer noise, as for counts")
     parser.add_argument("--count", type=int, default=1, help="releases that share the budget")
-    parser.add_argument(
-        "--plot", metavar="FILE.png", help="draw the noise beside the best plain one"
-    )
+    parser.add_argument("--plot", metavar="FILE.png", help="draw the noise, plain beside recycled")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Plan, then print and draw."""
+    from brdp.cli.files import require_picture
     from brdp.cli.output import print_json
     from brdp.planning import plan
 
+    require_picture("--plot", args.plot)
     found = plan(
         sensitivity=args.sensitivity,
         within=args.within,

@@ -31,7 +31,7 @@ class DiscreteGaussian(Kernel):
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _validate.positive(sigma=self.sigma))
+        object.__setattr__(self, "sigma", _validate.length(sigma=self.sigma))
 
     @property
     def lattice(self) -> bool:

@@ -27,7 +27,7 @@ class Gaussian(Kernel):
     sigma: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _validate.positive(sigma=self.sigma))
+        object.__setattr__(self, "sigma", _validate.length(sigma=self.sigma))
 
     @property
     def lattice(self) -> bool:

@@ -21,7 +21,7 @@ class Laplace(Kernel):
     scale: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _validate.positive(scale=self.scale))
+        object.__setattr__(self, "scale", _validate.length(scale=self.scale))
 
     @property
     def lattice(self) -> bool:

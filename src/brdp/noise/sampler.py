@@ -32,6 +32,8 @@ from brdp.noise.release.lookup import Drawer
 CACHE_BYTES = 256 << 20
 # Beyond these rounds per draw the literal loop would not end in anyone's time.
 MOST_ROUNDS = 1e6
+# What is drawn is held in 64 bits: exact noise reaches further with a probability below exp(-LEAST_CHANCE).
+LARGEST_VALUE, LEAST_CHANCE = 2.0**62, 700.0
 # No release is made from a table that is further from its law than this.
 WORST_TOTAL_VARIATION = Fraction(1, 1 << 90)
 
@@ -124,8 +126,16 @@ class ExactSampler(Sampler):
                 got=noise,
                 remedy="Use sampler_for, whose work does not depend on rounds, with a delta above 0.",
             )
+        loop = exact.Loop(noise)
+        if not noise.kernel.log_mass(LARGEST_VALUE, np.inf) < -LEAST_CHANCE:
+            raise InvalidInput(
+                "noise",
+                expected="noise that stays within 64 bits",
+                got=noise,
+                remedy="Choose a coarser resolution, so that the scale is fewer steps.",
+            )
         self._noise = noise
-        self._loop = exact.Loop(noise)
+        self._loop = loop
 
     def __repr__(self) -> str:
         return f"ExactSampler({self._noise!r})"
@@ -142,8 +152,13 @@ class ExactSampler(Sampler):
         size = _validate.whole(size=size, least=0)
         integers = bits.Integers()
         values = np.empty(size, dtype=np.int64)
-        for index in range(size):
-            values[index] = self._loop(integers)
+        try:
+            for index in range(size):
+                values[index] = self._loop(integers)
+        except BaseException:
+            # whoever logs the local variables of an error must not find noise there
+            values.fill(0)
+            raise
         return values
 
 

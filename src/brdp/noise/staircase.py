@@ -36,13 +36,13 @@ class Staircase(Kernel):
             core = float(_validate.whole(core=core, least=0))
             step = float(_validate.whole(step=step, least=1))
         object.__setattr__(self, "core", _validate.non_negative(core=core))
-        object.__setattr__(self, "step", _validate.positive(step=step))
-        object.__setattr__(self, "drop", _validate.positive(drop=drop))
+        if self.core > 0:
+            _validate.length(core=core)
+        object.__setattr__(self, "step", _validate.length(step=step))
+        object.__setattr__(self, "drop", _validate.length(drop=drop))
         if self.drop > LARGEST_DROP:
             raise InvalidInput("drop", expected=f"at most {LARGEST_DROP:g}", got=drop)
         object.__setattr__(self, "integer", bool(integer))
-        if not math.isfinite(self.log_top):
-            raise InvalidInput("drop", expected="a drop that leaves a finite density", got=drop)
 
     @property
     def lattice(self) -> bool:

@@ -32,7 +32,7 @@ def _integer_cells(kernel: Kernel, recycler: Recycler, *, shift: int) -> tuple[F
     if isinstance(kernel, DiscreteLaplace):
         return _laplace_cells(kernel, edges, keeps, starts=starts, shift=shift)
     reach = math.ceil(reach_of(kernel)) + shift
-    _require_room(2 * reach + 1, kernel)
+    require_room(2 * reach + 1, kernel)
     k = np.arange(-reach, reach + 1, dtype=np.float64)
     losses, log_masses = _at(kernel, edges, keeps, k, shift=shift)
     # what lies past the window is counted as lost: below 1e-320 of the mass
@@ -44,7 +44,7 @@ def _laplace_cells(
     kernel: DiscreteLaplace, edges: Floats, keeps: Floats, *, starts: Floats, shift: int
 ) -> tuple[Floats, Floats]:
     """Runs left of 1 and from the shift on have one loss each; the integers between stand alone."""
-    _require_room(shift, kernel)
+    require_room(shift, kernel)
     starts = np.unique(np.concatenate([starts, [1.0, float(shift)]]))
     low = np.concatenate([[-np.inf], starts])
     high = np.concatenate([starts - 1, [np.inf]])
@@ -106,7 +106,7 @@ def _staircase_cells(
     edges = [_in_units(edge, unit) for edge in recycler.edges]
     reach = max([abs(edge) for edge in edges], default=0) + move + core
     stairs = -(-(reach - core) // step) + 1
-    _require_room(8 * (stairs + 2), kernel)
+    require_room(8 * (stairs + 2), kernel)
     end, far = core + stairs * step, core + (stairs + 1) * step
     # far enough that the shifted edges reach the far left too
     most = stairs + 2 + -(-move // step)
@@ -150,7 +150,8 @@ def _in_units(value: float, unit: Fraction) -> int:
     return int(Fraction(value) / unit)
 
 
-def _require_room(cells: float, kernel: Kernel) -> None:
+def require_room(cells: float, kernel: Kernel) -> None:
+    """Refuse what would take more memory than anybody has."""
     if cells > MOST_CELLS:
         raise NotPossible(
             f"{kernel!r} spans about {cells:.0f} cells, more than {MOST_CELLS}. "

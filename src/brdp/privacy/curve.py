@@ -18,7 +18,7 @@ def curve_of(noise: Noise, *, sensitivity: float = 1.0) -> ReleaseCurve:
     """
     if not isinstance(noise, Noise):
         raise InvalidInput("noise", expected="a kernel or Recycled noise", got=noise)
-    sensitivity = _validate.positive(
+    sensitivity = _validate.length(
         sensitivity=sensitivity, remedy="A query that no one can move needs no noise."
     )
     if noise.lattice or isinstance(noise.kernel, Staircase):

@@ -17,7 +17,8 @@ from brdp.noise import DiscreteGaussian, Gaussian, Laplace
 from brdp.noise.base import Floats, Kernel, Noise
 from brdp.noise.quadrature import NODES, WEIGHTS
 from brdp.noise.recycler import Recycler
-from brdp.privacy.pieces import Pieces
+from brdp.privacy.cells import require_room
+from brdp.privacy.pieces import Pieces, cut
 
 # Below this E_P[exp(a loss)] - 1 is summed as above; further up the log has all its digits.
 SMALL = 0.25
@@ -101,17 +102,22 @@ def discrete_gaussian_moment(
 ) -> float:
     """log E_P[exp(a loss)] for a discrete Gaussian kernel, before dividing by the release probability.
 
-    Tilting moves the mass to -a shift: the sum runs from there to 0 and 40 sigma beyond either end,
-    which leaves out less than exp(-780) of it.
+    Tilting moves the mass to -a shift: the sum runs from there to 0 and 40 sigma beyond either end, or as much
+    further as weights raised to the power a can lift what lies there. This leaves out less than exp(-780) of it.
     """
-    reach = int(np.ceil(REACH * kernel.sigma)) + shift
+    pieces = cut(recycler, shift=shift)
+    some = np.ceil(pieces.low) <= np.floor(pieces.high)
+    # an integer that only P shows, however far out
+    if np.isinf(pieces.log_ratio[some]).any():
+        return math.inf
+    lifted = 2 * a * float(np.max(np.abs(pieces.log_ratio[some])))
+    reach = int(np.ceil(math.sqrt(REACH**2 + lifted) * kernel.sigma)) + shift
+    require_room(2 * reach + a * shift, kernel)
     k = np.arange(-reach - int(np.ceil(a * shift)), reach + 1, dtype=np.float64)
     mine, other = recycler.keep(k), recycler.keep(k - shift)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):
         log_masses = np.log(mine) + kernel.log_pdf(k)
         losses = np.log(mine) - np.log(other) + shift * (shift - 2 * k) / (2 * kernel.sigma**2)
     reached = mine > 0
-    if (other[reached] == 0).any():
-        return float(np.inf)
     log_total = noise.log_pdf(0.0) - kernel.log_pdf(0.0) - np.log(recycler.keep(0.0))
     return log_of_moment(losses[reached], log_masses[reached] + float(log_total), a=a)

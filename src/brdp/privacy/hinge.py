@@ -134,8 +134,8 @@ def _integrated(start: Floats, end: Floats, length: Floats, near: Floats, step: 
     u = first[:, None] + (last - first)[:, None] * NODES
     with np.errstate(divide="ignore"):
         gain = np.log(-np.expm1(-step[:, None] * (near[:, None] + u)))
-    logs = gain - 0.5 * (end[:, None] - u) ** 2
-    total: Floats = log_integral(logs) + np.log(last - first) - LOG_ROOT_TWO_PI
+        logs = gain - 0.5 * (end[:, None] - u) ** 2
+        total: Floats = log_integral(logs) + np.log(last - first) - LOG_ROOT_TWO_PI
     return total
 
 

@@ -24,6 +24,8 @@ from brdp.privacy.pieces import Pieces, cut, directions
 
 # Fewer integers than this between 0 and the shift are as quick one by one.
 LONG = 64
+# A log mass below this is no number to anybody, and ends so far out are known to no digit beside sigma.
+DEEPEST = -1e6
 
 
 def in_runs(noise: Noise, shift: float) -> DiscreteLaplace | DiscreteGaussian | None:
@@ -85,8 +87,8 @@ def _laplace_hinge(
         # the sum of sinh((crossing - k) / scale) over start..end, times what it is scaled by
         sloped = (
             (0.5 - start) / scale
-            - math.log(2)
-            - math.log(math.cosh(0.5 / scale))
+            - 0.5 / scale  # log 2 cosh(1 / (2 scale)), without overflow
+            - math.log1p(math.exp(-1 / scale))
             + log_one_minus_exp(((crossing - start) + (crossing - end)) / scale)
             + log_one_minus_exp((end - start + 1) / scale)
         )
@@ -108,7 +110,7 @@ def _gaussian_hinge(
         shifted = threshold + kernel.log_mass(first - shift, end - shift)
         share = -np.expm1(np.where(np.isfinite(mass), shifted - mass, -np.inf))
         hinge = np.array(mass + np.log(np.maximum(share, 0.0)))
-    cancels = (share < CANCELS) & np.isfinite(mass)
+    cancels = (share < CANCELS) & (mass > DEEPEST)
     if cancels.any():
         hinge[cancels] = _summed(
             kernel.sigma, first[cancels], end[cancels], crossing[cancels], slope

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, final
 
-from brdp import _validate
 from brdp.errors import InvalidInput
 from brdp.noise import (
     DiscreteGaussian,
@@ -35,6 +34,8 @@ SCALED: Mapping[str, Callable[[float], Kernel]] = MappingProxyType(
 )
 STAIRCASE = ("core", "step", "drop", "integer")
 SHARED = ("kernel", "within", "rate", "levels", "sensitivity", "count", "sampling_rate")
+# What `brdp plan --json` says of its noise beyond what a release is made of: of no account here.
+FROM_A_PLAN = {"acceptance", "asked_within", "epsilon", "delta", "alternatives"}
 EXAMPLE = '[{"kernel": "gaussian", "scale": 30.7, "within": 1, "rate": 0.2, "count": 1000}]'
 
 
@@ -78,7 +79,7 @@ def read_release(entry: Any, *, at: str = "SPEC") -> ReleaseSpec:
             f"{at}.kernel", expected=f"one of {', '.join((*SCALED, 'staircase'))}", got=name
         )
     own = STAIRCASE if name == "staircase" else ("scale",)
-    unknown = sorted(set(map(str, entry)) - {*SHARED, *own})
+    unknown = sorted(set(map(str, entry)) - {*SHARED, *own} - FROM_A_PLAN)
     if unknown:
         raise InvalidInput(at, expected=f"only {', '.join((*own, *SHARED))}", got=unknown)
     noise = _noise(entry, name, at)
@@ -89,7 +90,7 @@ def read_release(entry: Any, *, at: str = "SPEC") -> ReleaseSpec:
     count = entry.get("count", 1)
     if isinstance(count, bool) or not isinstance(count, int | float) or count < 1 or count % 1:
         raise InvalidInput(f"{at}.count", expected="a whole number, 1 or above", got=count)
-    curve_of(noise, sensitivity=_validate.positive(sensitivity=sensitivity))
+    curve_of(noise, sensitivity=sensitivity)
     return ReleaseSpec(noise, sensitivity, int(count), sampling_rate)
 
 

@@ -173,14 +173,23 @@ def check_keys(keys: Sequence[Key], *, argument: str) -> None:
             expected="keys that are all text, all whole numbers or all true/false",
             got=sorted(kind.__name__ for kind in kinds),
         )
-    if len(set(keys)) < len(keys):
-        twice = next(key for index, key in enumerate(keys) if key in keys[:index])
-        raise InvalidInput(argument, expected="every key once", got=twice)
+    seen: set[Key] = set()
     for key in keys:
-        if isinstance(key, str) and "\x00" in key:
-            raise InvalidInput(argument, expected="text without a NUL character", got=key)
+        if key in seen:
+            raise InvalidInput(argument, expected="every key once", got=key)
+        seen.add(key)
+        if isinstance(key, str):
+            check_text(key, argument=argument)
         if not isinstance(key, str) and abs(key) >= 2**63:
             raise InvalidInput(argument, expected="whole numbers of 64 bits", got=key)
+
+
+def check_text(text: str, *, argument: str) -> None:
+    """Text that every engine can be asked for: after a charge it would be too late to find out."""
+    if "\x00" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise InvalidInput(
+            argument, expected="text without NUL characters and halves of characters", got=text
+        )
 
 
 def check_edges(edges: Sequence[Fraction], *, argument: str) -> None:

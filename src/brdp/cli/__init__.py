@@ -11,7 +11,18 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-COMMANDS = ("plan", "account", "audit", "demo", "init", "query", "budget", "ledger", "reproduce")
+COMMANDS = (
+    "plan",
+    "account",
+    "audit",
+    "demo",
+    "init",
+    "register",
+    "query",
+    "budget",
+    "ledger",
+    "reproduce",
+)
 BAD_INPUT, REFUSED_BY_BUDGET = 2, 3
 
 

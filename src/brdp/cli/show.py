@@ -20,20 +20,14 @@ def show(answer: Answer, stream: TextIO) -> None:
     except ImportError:
         print(answer, file=stream)
         return
-    from brdp.curator.display import number
+    from brdp.curator.display import remarks, sheets
 
-    table = Table()
-    first = answer.rows[0]
-    for name in first.key:
-        table.add_column(Text(name))
-    for name in first.cells:
-        table.add_column(Text(name), justify="right")
-    for row in answer.rows:
-        cells = [
-            number(cell.value) + ("" if cell.within is None else f" ±{cell.within:,.4g}")
-            for cell in row.cells.values()
-        ]
-        table.add_row(*(Text(text) for text in [*map(str, row.key.values()), *cells]))
-    Console(file=stream).print(table)
-    rest = str(answer).split("\n\n", 1)[-1]
-    print(rest, file=stream)
+    console = Console(file=stream)
+    for sheet in sheets(answer):
+        table = Table()
+        for index, name in enumerate(sheet.lines[0]):
+            table.add_column(Text(name), justify="left" if index < sheet.keys else "right")
+        for line in sheet.lines[1:]:
+            table.add_row(*map(Text, line))
+        console.print(table)
+    console.print(Text(remarks(answer)))

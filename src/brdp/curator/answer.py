@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
@@ -11,13 +10,20 @@ from typing import Any
 from brdp.catalog.clip import Clip
 from brdp.catalog.table import Table
 from brdp.catalog.unit import ColumnUnit
-from brdp.curator.means import clip_of, half_range, mean_interval, middle
-from brdp.curator.prepare import confidence_of_cell
+from brdp.curator.means import (
+    FLOAT_STEPS,
+    clip_of,
+    half_range,
+    mean_interval,
+    middle,
+    rounding_of,
+)
+from brdp.curator.promise import promised
 from brdp.curator.release import Release, name_of, up_to_float
 from brdp.curator.results import Answer, Cell, Row
 from brdp.query.aggregate import Histogram, Mean, Sum
 from brdp.query.model import Item, Query
-from brdp.query.totals import totals_of
+from brdp.query.totals import Total, totals_of
 
 Releases = Mapping[str, Release]
 
@@ -72,33 +78,34 @@ def _cell(
 ) -> Cell:
     totals = totals_of(item.aggregate, table)
     found = tuple(releases[name_of(total)] for total in totals)
-    noisy = tuple(
-        tuple(
-            steps * release.lattice.noise.step
-            for steps in stored["totals"][name_of(release.total)][index]
-        )
-        for release in found
-    )
+    by_total = dict(zip(totals, found, strict=True))
     if isinstance(item.aggregate, Mean):
-        return _mean(item, item.aggregate, found, tuple(n[0] for n in noisy), query, table)
+        noisy = tuple(
+            stored["totals"][name_of(release.total)][index][0] * release.lattice.noise.step
+            for release in found
+        )
+        return _mean(item, item.aggregate, by_total, noisy, query, table)
     (release,) = found
-    (values,) = noisy
-    confidence = confidence_of_cell(item, query, table)
-    within = item.within if item.within is not None else release.within(confidence)
-    numbers = tuple(map(_float, values))
-    value = numbers if isinstance(item.aggregate, Histogram) else numbers[0]
+    within, confidence = promised(item, by_total, query=query, table=table)
+    # exact, or refused: an answer is never rounded to a float near by
+    numbers = tuple(
+        release.lattice.noise.to_float(steps)
+        for steps in stored["totals"][name_of(release.total)][index]
+    )
+    histogram = isinstance(item.aggregate, Histogram)
     return Cell(
-        value,
-        up_to_float(within),
-        release.acceptance(within),
+        numbers if histogram else numbers[0],
+        None if within is None else shown(within, item),
+        confidence,
         lambda level: up_to_float(release.within(level)),
+        tuple(map(float, item.aggregate.edges)) if isinstance(item.aggregate, Histogram) else (),
     )
 
 
 def _mean(
     item: Item,
     mean: Mean,
-    releases: tuple[Release, ...],
+    releases: Mapping[Total, Release],
     noisy: tuple[Fraction, ...],
     query: Query,
     table: Table,
@@ -107,14 +114,11 @@ def _mean(
     rows = Fraction(mean.size) if mean.size is not None else noisy[1]
     # with no rows left by the noise nothing is known but the range
     value = middle(clip) + (noisy[0] / rows if rows > 0 else 0)
-    confidence = confidence_of_cell(item, query, table)
-    half_width = _mean_half_width(releases, noisy, mean, clip)
-    if item.within is None:
-        return Cell(_float(value), _or_none(half_width(confidence)), confidence, half_width)
-    # the promise that was planned for: every total within its own bound at once
-    if query.epsilon is not None:
-        confidence = _kept(releases, item.within, mean, query, table)
-    return Cell(_float(value), float(item.within), confidence, half_width)
+    half_width = _mean_half_width(tuple(releases.values()), noisy, mean, clip)
+    within, confidence = promised(item, releases, query=query, table=table)
+    if within is None:
+        return Cell(float(value), half_width(confidence), confidence, half_width)
+    return Cell(float(value), shown(within, item), confidence, half_width)
 
 
 def _mean_half_width(
@@ -122,29 +126,20 @@ def _mean_half_width(
 ) -> Callable[[float], float]:
     def half_width(level: float) -> float:
         found = mean_interval(releases, noisy, mean, clip, level)
-        value = middle(clip) + (noisy[0] / noisy[1] if len(noisy) > 1 and noisy[1] > 0 else 0)
+        rows = Fraction(mean.size) if mean.size is not None else noisy[1]
         # the mean of clipped values lies in the range whatever the noise was
-        widest = half_range(clip) + abs(value - middle(clip))
-        return up_to_float(widest if found is None else min(found, widest))
+        widest = half_range(clip) + rounding_of(clip, half_range(clip))
+        widest += abs(noisy[0] / rows) if rows > 0 else 0
+        # the value itself is rounded to a float
+        rounding = (half_range(clip) + widest + abs(middle(clip))) / FLOAT_STEPS
+        return up_to_float((widest if found is None else min(found, widest)) + rounding)
 
     return half_width
 
 
-def _kept(
-    releases: tuple[Release, ...], within: Fraction, mean: Mean, query: Query, table: Table
-) -> float:
-    from brdp.curator.means import mean_bounds
-
-    bounds = mean_bounds(mean, within, query=query, table=table)
-    return math.prod(r.acceptance(b) for r, b in zip(releases, bounds, strict=True))
-
-
-def _float(value: Fraction) -> float:
-    return float(value)
-
-
-def _or_none(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def shown(within: Fraction, item: Item) -> float:
+    """A bound as a float: what was asked for prints as it was asked, any other is rounded up."""
+    return float(within) if within == item.within else up_to_float(within)
 
 
 def notes_for(query: Query, table: Table) -> tuple[str, ...]:

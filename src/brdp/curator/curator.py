@@ -6,21 +6,23 @@ the answer durably, and only then let it leave. Cut anywhere, nothing has left t
 
 from __future__ import annotations
 
+import json
 import secrets
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, final
 
-from brdp.catalog import Catalog, Rule, Table, load_catalog
+from brdp.catalog import Catalog, ColumnUnit, Rule, Table, load_catalog
 from brdp.catalog.source import Source
 from brdp.curator.answer import answer_from
 from brdp.curator.draw import noisy_totals
-from brdp.curator.prepare import Prepared, prepare, promise_of, sampler_of, serves
+from brdp.curator.prepare import Prepared, prepare, sampler_of
 from brdp.curator.pricing import price_of
+from brdp.curator.promise import serves
 from brdp.curator.release import Release, name_of
 from brdp.curator.results import Answer, Price
-from brdp.data import open_source
+from brdp.data import open_source, require_declared, require_named_units
 from brdp.data.bounding import BoundingKey
 from brdp.data.compile import compile_query
 from brdp.data.engine import Engine
@@ -44,7 +46,8 @@ class Curator:
     ) -> None:
         self._catalog = catalog
         self._ledger = ledger
-        self._key = key or BoundingKey(secrets.token_bytes(32))
+        self._key = key
+        self._fallback = secrets.token_bytes(32)
         self._opener = opener
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
@@ -58,9 +61,11 @@ class Curator:
         the questions were chosen. Nothing leaves before its charge and itself are stored durably.
         """
         query, table, engine = self._resolved(asked)
-        # whatever the schema refuses is refused before anything is charged
-        compile_query(query, table=table, source=engine.table, key=self._key)
-        filter = self._budget(table).filter
+        # whatever the schema or the engine's language refuses is refused before anything is charged
+        budget = self._budget(table)
+        compiled = compile_query(query, table=table, source=engine.table, key=self._key_for(budget))
+        engine.sql(compiled.expression)
+        filter = budget.filter
         normal = question(query, table)
 
         def good(promise: Mapping[str, Any]) -> bool:
@@ -79,32 +84,37 @@ class Curator:
             price=prepared.price(filter),
             tau=prepared.tau(filter),
             releases=tuple(
-                release.to_dict(sampler_of(release, filter).total_variation * release.cells)
+                entry
                 for release in prepared.releases
+                for entry in release.to_dicts(
+                    sampler_of(release, filter).total_variation * release.cells
+                )
             ),
-            promise=promise_of(prepared),
+            promise=prepared.promise,
         )
         granted = self._ledger.ask(request, serves=good)
         if isinstance(granted, Stored):
             return self._built(granted.charge, granted.answer, query, table, replayed=True)
-        answer = self._completed(granted, query, table, engine, filter)
+        answer = self._completed(granted, query, table, engine, budget)
         return self._built(
             granted.charge, answer, query, table, replayed=False, free=not granted.fresh
         )
 
     def _completed(
-        self, granted: Granted, query: Query, table: Table, engine: Engine, filter: Filter
+        self, granted: Granted, query: Query, table: Table, engine: Engine, budget: BudgetStatus
     ) -> Mapping[str, Any]:
         try:
             # the noise that was charged, which an interrupted charge may have planned long ago
             releases = _releases(granted.charge, query, table)
+            for release in releases.values():
+                release.require_paid(sensitivity(release.total, query=query, table=table))
             found = noisy_totals(
                 query,
                 tuple(releases.values()),
                 table=table,
                 engine=engine,
-                key=self._key,
-                filter=filter,
+                key=self._key_for(budget),
+                filter=budget.filter,
             )
         except BaseException:
             # the charge stays; asking again completes it
@@ -138,8 +148,8 @@ class Curator:
     def price(self, asked: str | Query | Builder, *, analyst: str = "analyst") -> Price:
         """What a question would cost. Reads no data, spends nothing."""
         query, table, engine = self._resolved(asked)
-        compile_query(query, table=table, source=engine.table, key=self._key)
-        self._budget(table)
+        key = self._key_for(self._budget(table))
+        compile_query(query, table=table, source=engine.table, key=key)
         budgets = self._ledger.budgets(table.name)
         stored = self._ledger.stored(
             table.name,
@@ -154,6 +164,18 @@ class Curator:
         )
 
     # ---- the owner's side --------------------------------------------------------------------------------
+
+    def register(self, table: str) -> BudgetStatus:
+        """Check a table against its declarations, and create its budget. For the owner alone.
+
+        Reads the unit's column, and its refusal says that a row names no unit: something an analyst must not
+        learn. Questions do not need it: they leave such rows out, in silence.
+        """
+        declared = self._catalog.table(table)
+        engine = self._engine(declared)
+        require_declared(declared, engine)
+        require_named_units(declared, engine)
+        return self._budget(declared)
 
     def budget(self, table: str) -> BudgetStatus:
         """What may be spent on a table and what has been."""
@@ -199,25 +221,58 @@ class Curator:
     def _resolved(self, asked: str | Query | Builder) -> tuple[Query, Table, Engine]:
         query = as_query(asked)
         table = self._catalog.table(query.table)
+        engine = self._engine(table)
+        return resolve(query, table, engine.schema), table, engine
+
+    def _engine(self, table: Table) -> Engine:
         with self._lock:
             engine = self._engines.get(table.name)
             if engine is None:
                 engine = self._engines[table.name] = self._opener(table.source)
-        return resolve(query, table, engine.schema), table, engine
+        return engine
 
     def _budget(self, table: Table) -> BudgetStatus:
         """The ledger's budget, created from brdp.toml the first time; later the ledger's is what binds."""
         for status in self._ledger.budgets(table.name):
             if status.analyst is None and status.period is None:
-                return status
+                return _same_people(status, table)
         if table.budget is None:
             raise InvalidInput(
                 f"tables.{table.name}.budget", expected="a budget", got="none", remedy="Add one."
             )
         try:
-            return self._ledger.grant(table.name, filter_for(table))
+            return self._ledger.grant(table.name, filter_for(table), protects=protected(table))
         except InvalidInput:  # another process was quicker
-            return self._ledger.budget(table.name)
+            return _same_people(self._ledger.budget(table.name), table)
+
+    def _key_for(self, budget: BudgetStatus) -> BoundingKey:
+        """The key that decides which rows of a unit stay: one for all who share a ledger.
+
+        *Guarantee:* none rests on it: a unit is held to its rows whatever the key, known or not.
+        """
+        if self._key is not None:
+            return self._key
+        # an older ledger has none: then every process keeps rows of its own choice
+        return BoundingKey(bytes.fromhex(budget.secret) or self._fallback)
+
+
+def protected(table: Table) -> str:
+    """Whom a table's budget is for: the unit, and what neighbours are."""
+    unit = table.unit.column if isinstance(table.unit, ColumnUnit) else None
+    return json.dumps(["row" if unit is None else "column", unit, table.relation.value])
+
+
+def _same_people(status: BudgetStatus, table: Table) -> BudgetStatus:
+    """What was spent on protecting rows says nothing about users: a budget stays with whom it was for."""
+    if status.protects not in ("", protected(table)):
+        raise InvalidInput(
+            f"tables.{table.name}: unit and relation",
+            expected=f"those that its budget was created for, {status.protects}",
+            got=protected(table),
+            remedy="What has been spent was spent on those. For another unit or relation, name the table "
+            "anew; what was answered under the old name is not counted there.",
+        )
+    return status
 
 
 def filter_for(table: Table) -> Filter:
@@ -235,12 +290,15 @@ def filter_for(table: Table) -> Filter:
 def _releases(charge: Mapping[str, Any], query: Query, table: Table) -> dict[str, Release]:
     """The releases of a charge, for the totals of the same question."""
     by_name = {name_of(total): total for total in totals_of_query(query, table)}
-    found = {}
-    for data in charge["releases"]:
-        total = by_name[data["total"]]
-        moved = sensitivity(total, query=query, table=table)
-        found[data["total"]] = Release.read(data, total, moved)
-    return found
+    entries: dict[str, list[Mapping[str, Any]]] = {}
+    for entry in charge["releases"]:
+        entries.setdefault(entry["total"], []).append(entry)
+    return {
+        name: Release.read(
+            data, by_name[name], sensitivity(by_name[name], query=query, table=table)
+        )
+        for name, data in entries.items()
+    }
 
 
 def open_curator(config: str | Path = "brdp.toml") -> Curator:

@@ -3,37 +3,93 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from brdp.curator.results import Answer, Price, Value
+    from brdp.curator.results import Answer, Cell, Price, Value
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """One table to show; its first `keys` columns are names, the others numbers."""
+
+    keys: int
+    lines: tuple[tuple[str, ...], ...]
+
+    def __str__(self) -> str:
+        widths = [max(map(len, column)) for column in zip(*self.lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                text.ljust(width) if index < self.keys else text.rjust(width)
+                for index, (text, width) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
+            for line in self.lines
+        )
+
+
+def sheets(answer: Answer) -> list[Sheet]:
+    """The answer as tables: one of all single numbers, then one for each histogram, a line for each bin."""
+    if not answer.rows:
+        return []
+    first = answer.rows[0]
+    keys = tuple(first.key)
+    single = [name for name, cell in first.cells.items() if not cell.edges]
+    found = []
+    if single:
+        lines = [(*keys, *single)]
+        lines += [
+            (*map(str, row.key.values()), *(cell_text(row.cells[name]) for name in single))
+            for row in answer.rows
+        ]
+        found.append(Sheet(len(keys), tuple(lines)))
+    for name in (name for name in first.cells if name not in single):
+        lines = [(*keys, name, "count")]
+        for row in answer.rows:
+            cell = row.cells[name]
+            values = cell.value if isinstance(cell.value, tuple) else (cell.value,)
+            lines += [
+                (*map(str, row.key.values()), bin_, number(value) + within_text(cell))
+                for bin_, value in zip(_bins(cell.edges), values, strict=True)
+            ]
+        found.append(Sheet(len(keys) + 1, tuple(lines)))
+    return found
 
 
 def answer_text(answer: Answer) -> str:
-    """An aligned table, what it cost, and the notes."""
-    names = list(answer.rows[0].cells) if answer.rows else []
-    keys = list(answer.rows[0].key) if answer.rows else []
-    lines = [[*keys, *names]]
-    for row in answer.rows:
-        cells = [
-            number(cell.value) + ("" if cell.within is None else f" ±{cell.within:,.4g}")
-            for cell in row.cells.values()
-        ]
-        lines.append([*map(str, row.key.values()), *cells])
-    widths = [max(len(line[index]) for line in lines) for index in range(len(lines[0]))]
-    table = [
-        "  ".join(
-            text.ljust(width) if index < len(keys) else text.rjust(width)
-            for index, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
+    """Aligned tables, what it cost, and the notes."""
+    return "\n\n".join([*map(str, sheets(answer)), remarks(answer)])
+
+
+def remarks(answer: Answer) -> str:
+    """What it cost, and the notes."""
+    if answer.replayed:
+        cost = "answered before: free"
+    elif answer.epsilon == 0:
+        cost = "charged before, when it was interrupted: free"
+    else:
+        cost = f"cost epsilon {answer.epsilon:.4g} at delta {answer.delta:.3g}"
+    return "\n".join([cost, *answer.notes])
+
+
+def cell_text(cell: Cell) -> str:
+    """A number with its bound."""
+    return number(cell.value) + within_text(cell)
+
+
+def within_text(cell: Cell) -> str:
+    """The bound behind a number."""
+    return "" if cell.within is None else f" ±{cell.within:,.4g}"
+
+
+def _bins(edges: tuple[float, ...]) -> list[str]:
+    closing = [")"] * (len(edges) - 2) + ["]"]
+    return [
+        f"[{low:,.6g}, {high:,.6g}{end}"
+        for (low, high), end in zip(pairwise(edges), closing, strict=True)
     ]
-    cost = (
-        "answered before: free"
-        if answer.replayed
-        else f"cost epsilon {answer.epsilon:.4g} at delta {answer.delta:.3g}"
-    )
-    return "\n".join([*table, "", cost, *answer.notes])
 
 
 def price_text(price: Price) -> str:
@@ -50,7 +106,7 @@ def price_text(price: Price) -> str:
         return "\n".join([head, *known, tail])
     lines = [f"costs epsilon {price.epsilon:.4g} at delta {price.delta:.3g}"]
     lines += [
-        f"{name}: within ±{bound:,.4g} in {100 * price.acceptance:.4g} % of answers"
+        f"{name}: within ±{bound:,.4g} in {100 * price.kept[name]:.4g} % of answers"
         for name, bound in price.bounds.items()
     ]
     if price.reachable:

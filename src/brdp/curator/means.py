@@ -6,6 +6,7 @@ where mu is the centred mean, at most half the range (theory.md, section 8).
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from brdp.catalog.clip import Clip
@@ -14,6 +15,9 @@ from brdp.curator.release import MOST_ROWS, Release, quantile
 from brdp.errors import InvalidInput, NotPossible
 from brdp.query.aggregate import Mean
 from brdp.query.model import Query
+
+# a float is at most half of this part of itself away from any number
+FLOAT_STEPS = 1 << 52
 
 
 def clip_of(mean: Mean, table: Table) -> Clip:
@@ -48,14 +52,16 @@ def mean_bounds(
 ) -> tuple[Fraction, ...]:
     """Bounds of the centred sum and the count that keep the mean within its own, for n rows or more.
 
-    With |a| <= A and |b| <= B the error is at most (A + B h + n e) / (n - B) for n rows rounded by e each,
-    which falls with n; B = (n/2)(w - e)/(w + h) and A = (n/2)(w - e) make it w.
+    The bound w without what rounding takes (e: every value to the lattice, and the answer to a float) is
+    kept where |a| <= A and |b| <= B with (A + B h) / (n - B) <= w - e, for n rows or more. A = (n/2)(w - e)
+    and B = A / (w + h) give each half of it: both then need about the same epsilon.
     """
     clip = clip_of(mean, table)
-    room = within - clip.rounding
+    room = within - rounding_of(clip, within)
     if room <= 0:
         raise NotPossible(
-            f"expected a bound above the rounding of values, {float(clip.rounding):g}; got {float(within):g}."
+            f"expected a bound above the rounding of values, {float(rounding_of(clip, within)):g}; got "
+            f"{float(within):g}."
         )
     if mean.size is not None:
         return (room * mean.size + clip.rounding * MOST_ROWS,)
@@ -66,11 +72,30 @@ def mean_bounds(
             f"{float(within):g}; got none. Add ROWS_AT_LEAST 1000 (if that is known without looking at the "
             "data), or give EPSILON in place of the bound: the answer then carries an interval."
         )
-    # what release_for takes off again for the rounding of rows is accounted for here already
-    return (
-        room * rows / 2 + clip.rounding * MOST_ROWS,
-        room * rows / 2 / (within + half_range(clip)),
-    )
+    half = room * rows / 2
+    count = half / (within + half_range(clip))
+    if count < 1:
+        least = half_range(clip) * 2 / max(rows - 2, 1)
+        raise NotPossible(
+            f"expected a bound that a noisy count of {rows} rows leaves room for, about {float(least):.3g} or "
+            f"above; got {float(within):g}. Widen it, or name more rows with ROWS_AT_LEAST if so many are known."
+        )
+    # what the lattice takes off again for the rounding of rows is accounted for here already
+    return half + clip.rounding * MOST_ROWS, count
+
+
+def mean_acceptance(
+    releases: tuple[Release, ...], mean: Mean, within: Fraction, *, query: Query, table: Table
+) -> float:
+    """How often a mean is within a bound, at least: each of its totals within its own."""
+    bounds = mean_bounds(mean, within, query=query, table=table)
+    return math.prod(r.acceptance(b) for r, b in zip(releases, bounds, strict=True))
+
+
+def rounding_of(clip: Clip, within: Fraction) -> Fraction:
+    """How far rounding can put a mean off that is within its bound otherwise."""
+    largest = max(abs(clip.low), abs(clip.high)) + within
+    return clip.rounding + largest / FLOAT_STEPS
 
 
 def mean_interval(
@@ -83,11 +108,9 @@ def mean_interval(
     if sums.lattice.data < sums.lattice.noise:
         off += sums.lattice.noise.step / 2
     if not counts:
-        return off / (mean.size or 1) + clip.rounding
+        return off / (mean.size or 1) + rounding_of(clip, half_range(clip))
     count_off = Fraction(quantile(counts[0].noise, each))
     rows = noisy[1]
     if rows <= 0:
         return None
-    # no more rows than rows + count_off were rounded
-    rounded = clip.rounding * (rows + count_off)
-    return (off + count_off * half_range(clip) + rounded) / rows
+    return (off + count_off * half_range(clip)) / rows + rounding_of(clip, half_range(clip))

@@ -11,15 +11,16 @@ from fractions import Fraction
 from typing import final
 
 from brdp.catalog.table import Table
-from brdp.curator.release import Lattice, Release
+from brdp.curator.release import MOST_ROWS, Lattice, Release, curves_of
 from brdp.errors import InvalidInput, NotPossible
 from brdp.noise.base import Noise
-from brdp.noise.sampler import sampler_for
+from brdp.noise.lattice import FINENESS, LARGEST_STEPS, WIDEST_SCALE
+from brdp.noise.sampler import require_table
 from brdp.planning import plan
 from brdp.privacy.compose import compose
 from brdp.privacy.filters import Filter, RenyiFilter, SumFilter
 from brdp.query.model import Query
-from brdp.query.sensitivity import sensitivity
+from brdp.query.sensitivity import Sensitivity, sensitivity
 from brdp.query.totals import BinCount, Total
 
 # The kernels tried. Recycled Gaussians of thousands of steps take seconds to plan, and win only where very
@@ -27,14 +28,19 @@ from brdp.query.totals import BinCount, Total
 KERNELS = ("laplace", "staircase")
 FEW_STEPS = 16
 SHARP = 8  # how much tighter than its pure quantile the bound of an epsilon is looked for
+MOST_DOUBLINGS = 20
+LEAST_CONFIDENCE = 0.001
+MOST_EPSILON = 100.0  # beyond it the noise of one total is 0 all but always
+
+Moves = tuple[tuple[int, int], ...]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is asked of one total's noise: a bound, and a confidence or an epsilon for one cell."""
+    """What is asked of one total's noise, two of three: a bound, a confidence and an epsilon for one cell."""
 
-    within: Fraction
+    bound: Fraction | None
     confidence: float | None = None
     epsilon: float | None = None
 
@@ -43,74 +49,96 @@ def release_for(
     total: Total, wanted: Wanted, *, query: Query, table: Table, filter: Filter, parts: int
 ) -> Release:
     """Plan the noise of a total; `parts` is how many totals share the charge's delta."""
+    if wanted.confidence is not None and wanted.confidence >= 1:
+        raise NotPossible(
+            "expected a confidence below 1 - 2^-53; got one above. Ask for a lower confidence."
+        )
     moved = sensitivity(total, query=query, table=table)
-    lattice = Lattice.of(total, moved, within=wanted.within)
-    steps = lattice.bound(wanted.within)
+    delta = delta_for(filter) / parts
+    cells = cells_of(total, query)
+    if wanted.bound is not None:
+        return _at(wanted.bound, wanted, total, moved, filter, delta, cells)
+    return _tightest(wanted, total, moved, filter, delta, cells)
+
+
+def _at(
+    within: Fraction,
+    wanted: Wanted,
+    total: Total,
+    moved: Sensitivity,
+    filter: Filter,
+    delta: float,
+    cells: int,
+) -> Release:
+    """The noise for a bound."""
+    lattice = Lattice.of(total, moved, within=within, scale=_scale(within, wanted, moved))
+    steps = lattice.bound(within)
     if steps < 1:
         raise NotPossible(
-            f"expected a bound that leaves room for noise; got {float(wanted.within):g}, which is below "
-            f"{float(lattice.reach(1)):g}, one step and the rounding. Widen it."
+            f"expected a bound that leaves room for noise, {float(lattice.reach(1)):g} or above; got "
+            f"{float(within):g}. Widen it."
         )
-    delta = delta_for(filter) / (parts * moved.cells)
-    noise = _cheapest(
-        filter,
-        lattice.sensitivity,
-        steps,
-        wanted.confidence,
-        None if wanted.epsilon is None else wanted.epsilon / moved.cells,
-        delta,
-        moved.cells,
-    )
-    return Release(total, lattice, noise, moved.cells, cells_of(total, query))
+    if lattice.sensitivity * MOST_ROWS >= LARGEST_STEPS:
+        least = moved.largest_move * MOST_ROWS * FINENESS / LARGEST_STEPS
+        raise NotPossible(
+            f"expected a bound of at least {float(least):g}, so that floats hold every answer exactly; got "
+            f"{float(within):g}. Widen it."
+        )
+    confidence = wanted.confidence if wanted.epsilon is None else None
+    if confidence is not None:
+        # noise for a lower confidence or a wider bound would not fit the sampler's tables, and saves nothing
+        confidence = max(confidence, LEAST_CONFIDENCE)
+        steps = min(steps, int(-math.log1p(-confidence) * WIDEST_SCALE / 2))
+    epsilon = None if wanted.epsilon is None else min(wanted.epsilon, MOST_EPSILON)
+    moves = lattice.moves(moved)
+    noise = _noise(filter, moves, steps, confidence, epsilon, delta)
+    return Release(total, lattice, noise, moves, cells)
 
 
-def tightest(
-    total: Total,
-    *,
-    confidence: float,
-    epsilon: float,
-    query: Query,
-    table: Table,
-    filter: Filter,
-    parts: int,
-) -> tuple[Fraction, Release]:
-    """The tightest bound that an epsilon can promise with a confidence, and its noise."""
-    moved = sensitivity(total, query=query, table=table)
-    # a Laplace of that epsilon keeps this bound already: noise can only do better
-    high = moved.largest_move * Fraction(moved.cells / epsilon * -math.log(1 - confidence) * 1.1)
-    high += 2 * moved.resolution
+def _tightest(
+    wanted: Wanted, total: Total, moved: Sensitivity, filter: Filter, delta: float, cells: int
+) -> Release:
+    """The noise of an epsilon with the tightest bound at a confidence."""
+    confidence = wanted.confidence or 0.0
 
     def at(within: Fraction) -> Release | None:
         try:
-            return release_for(
-                total,
-                Wanted(within, epsilon=epsilon),
-                query=query,
-                table=table,
-                filter=filter,
-                parts=parts,
-            )
+            found = _at(within, wanted, total, moved, filter, delta, cells)
         except NotPossible:
             return None
+        return found if found.acceptance(within) >= confidence else None
 
+    # a Laplace of that epsilon keeps this bound already: noise can only do better
+    high = _scale(None, wanted, moved) * Fraction(-math.log1p(-confidence) * 1.1)
+    high += 2 * moved.resolution
     best = at(high)
-    tries = 0
-    while best is None or best.acceptance(high) < confidence:
-        high, tries = 2 * high, tries + 1
-        best = at(high)
-        if tries > 20:
-            raise NotPossible(
-                f"expected noise of epsilon {epsilon:g} with a bound; got none. Give more epsilon."
-            )
+    for _ in range(MOST_DOUBLINGS):
+        if best is None:
+            high *= 2
+            best = at(high)
+    if best is None:
+        raise NotPossible(
+            f"expected noise of epsilon {wanted.epsilon:g} with a bound; got none: it would be wider than the "
+            "sampler's tables. Give more epsilon."
+        )
     low = high / SHARP
     for _ in range(8):
         middle = (low + high) / 2
         found = at(middle)
-        if found is not None and found.acceptance(middle) >= confidence:
-            high, best = middle, found
-        else:
+        if found is None:
             low = middle
-    return min(high, best.within(confidence)), best
+        else:
+            high, best = middle, found
+    return best
+
+
+def _scale(within: Fraction | None, wanted: Wanted, moved: Sensitivity) -> Fraction:
+    """About how wide the noise will be."""
+    if wanted.epsilon is None and within is not None:
+        confidence = max(wanted.confidence or 0.0, LEAST_CONFIDENCE)
+        return within / Fraction(-math.log1p(-confidence))
+    epsilon = Fraction(min(wanted.epsilon or MOST_EPSILON, MOST_EPSILON))
+    return sum(moved.moves) * moved.resolution / epsilon
 
 
 def delta_for(filter: Filter) -> float:
@@ -125,16 +153,39 @@ def cells_of(total: Total, query: Query) -> int:
 
 
 @functools.lru_cache(maxsize=4096)
-def _cheapest(
+def _noise(
     filter: Filter,
-    steps_moved: int,
+    moves: Moves,
     steps_within: int,
     confidence: float | None,
     epsilon: float | None,
     delta: float,
-    folds: int,
+) -> Noise:
+    """The noise for cells that move so far; with an epsilon, at most that in all."""
+    folds = sum(count for _, count in moves)
+    if epsilon is None or folds == 1:
+        return _cheapest(filter, moves, steps_within, confidence, epsilon, delta / folds)
+    # were the cost proportional to the move, the cell that moves most would have this share of it
+    each = epsilon * moves[0][0] / sum(steps * count for steps, count in moves)
+    while True:
+        noise = _cheapest(filter, moves, steps_within, confidence, each, delta / folds)
+        spent = compose(curves_of(noise, moves)).epsilon(delta=delta)
+        # the least share is certain to fit: no cell costs more than the first
+        if spent <= epsilon or each <= epsilon / folds:
+            return noise
+        each = max(epsilon / folds, 0.98 * each * epsilon / spent)
+
+
+def _cheapest(
+    filter: Filter,
+    moves: Moves,
+    steps_within: int,
+    confidence: float | None,
+    epsilon: float | None,
+    delta: float,
 ) -> Noise:
     cost = filter.cost()
+    steps_moved = moves[0][0]
     candidates: Iterator[tuple[Noise, float]]
     best: tuple[float, Noise] | None = None
     candidates = _candidates(steps_moved, steps_within, confidence, epsilon, delta)
@@ -143,10 +194,10 @@ def _cheapest(
             candidates, _in_company(filter, steps_moved, steps_within, confidence)
         )
     for noise, acceptance in candidates:
-        curve = noise.privacy(sensitivity=steps_moved)
         if epsilon is None:
             # for a confidence: the least charge
-            value = cost(curve if folds == 1 else compose({curve: folds}))
+            curves = curves_of(noise, moves)
+            value = cost(next(iter(curves)) if moves == ((steps_moved, 1),) else compose(curves))
         else:
             # for an epsilon: the best acceptance, or the least charge where two accept alike
             value = -acceptance
@@ -174,7 +225,7 @@ def _in_company(
             integer=True,
             cost=filter.cost(),
         )
-        sampler_for(found.noise)
+        require_table(found.noise)
     except (NotPossible, InvalidInput):
         return
     yield found.noise, found.acceptance
@@ -198,7 +249,7 @@ def _candidates(
                 kernel=kernel,
                 integer=True,
             )
-            sampler_for(found.noise)  # noise too wide for the sampler's tables is no candidate
+            require_table(found.noise)  # noise too wide for the sampler's tables is no candidate
         except (NotPossible, InvalidInput):
             continue
         yield found.noise, found.acceptance

@@ -8,8 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 from brdp.catalog.table import Table
+from brdp.curator.answer import shown
 from brdp.curator.means import rows_promised
-from brdp.curator.prepare import Prepared, confidence_of_cell, prepare
+from brdp.curator.prepare import Prepared, prepare
+from brdp.curator.promise import promised
 from brdp.curator.release import up_to_float
 from brdp.curator.results import Nearest, Price
 from brdp.errors import NotPossible
@@ -17,7 +19,6 @@ from brdp.ledger import BudgetStatus
 from brdp.privacy.filters import Amounts, Filter
 from brdp.query.aggregate import Mean
 from brdp.query.model import Query
-from brdp.query.totals import totals_of
 
 # For how many rows the price of a mean is shown where nobody said.
 ROWS = (100, 1_000, 10_000, 100_000)
@@ -33,7 +34,7 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
     prepared = prepare(query, table, filter)
     price = prepared.price(filter)
     remaining = _remaining(budgets, price)
-    bounds, acceptance = _promised(prepared)
+    bounds, kept = _promised(prepared)
     reachable = remaining > 0
     nearest = None
     if not reachable and query.epsilon is None:
@@ -41,8 +42,9 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
     return Price(
         epsilon=filter.epsilon_of(price),
         delta=filter.delta_of(price),
-        acceptance=acceptance,
+        acceptance=min(kept.values()),
         bounds=bounds,
+        kept=kept,
         remaining_queries=remaining,
         reachable=reachable or free,
         free=free,
@@ -72,6 +74,7 @@ def _by_rows(query: Query, table: Table, filter: Filter) -> Price:
         delta=0.0,
         acceptance=0.0,
         bounds={},
+        kept={},
         remaining_queries=0,
         reachable=False,
         free=False,
@@ -84,25 +87,17 @@ def _remaining(budgets: Sequence[BudgetStatus], price: Amounts) -> int:
     return min(budget.state.remaining(price) for budget in budgets)
 
 
-def _promised(prepared: Prepared) -> tuple[dict[str, float], float]:
-    """The bound of every aggregate, and how often the least certain of them is kept."""
-    query, table = prepared.query, prepared.table
-    by_total = {release.total: release for release in prepared.releases}
+def _promised(prepared: Prepared) -> tuple[dict[str, float], dict[str, float]]:
+    """The bound of every aggregate, and how often it is kept."""
     bounds: dict[str, float] = {}
-    acceptance = 1.0
-    for item in query.items:
-        confidence = confidence_of_cell(item, query, table)
-        if isinstance(item.aggregate, Mean):
-            if item.within is not None:
-                bounds[item.name] = float(item.within)
-            acceptance = min(acceptance, confidence)
-            continue
-        (total,) = totals_of(item.aggregate, table)
-        release = by_total[total]
-        within = item.within if item.within is not None else release.within(confidence)
-        bounds[item.name] = up_to_float(within)
-        acceptance = min(acceptance, release.acceptance(within))
-    return bounds, acceptance
+    kept: dict[str, float] = {}
+    for item in prepared.query.items:
+        within, kept[item.name] = promised(
+            item, prepared.by_total, query=prepared.query, table=prepared.table
+        )
+        if within is not None:
+            bounds[item.name] = shown(within, item)
+    return bounds, kept
 
 
 def _nearest(query: Query, table: Table, budgets: Sequence[BudgetStatus]) -> Nearest | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 from brdp.catalog.exact import text_of
+from brdp.errors import BrdpError
 from brdp.noise.base import Noise
 from brdp.noise.describe import describe_noise, read_noise
 from brdp.noise.lattice import COUNT, Resolution, floor_log2, resolution_for
@@ -42,21 +44,28 @@ class Lattice:
     rounding: Fraction
 
     @classmethod
-    def of(cls, total: Total, moved: Sensitivity, *, within: Fraction) -> Lattice:
-        """The lattice for an error of about `within`."""
+    def of(
+        cls, total: Total, moved: Sensitivity, *, within: Fraction, scale: Fraction | None = None
+    ) -> Lattice:
+        """The lattice for an error of about `within`, and noise about as wide as `scale`."""
         data = Resolution(floor_log2(moved.resolution))
         if isinstance(total, RowCount | UnitCount | ValueCount | BinCount):
             noise = COUNT
         else:
-            wanted = resolution_for(sensitivity=moved.largest_move, within=within)
+            wanted = resolution_for(sensitivity=moved.largest_move, within=within, scale=scale)
             noise = max(wanted, data)  # finer than the data is no use
         return cls(data, noise, noise.steps(moved.largest_move), row_rounding_of(total) * MOST_ROWS)
+
+    def moves(self, moved: Sensitivity) -> tuple[tuple[int, int], ...]:
+        """How far the cells move here, the one that moves most first: (steps, how many cells)."""
+        found = Counter(self.noise.steps(move * moved.resolution) for move in moved.moves)
+        return tuple(sorted(found.items(), reverse=True))
 
     def bound(self, within: Fraction) -> int:
         """The largest noise, in steps, that keeps the answer within a bound after all rounding; or -1."""
         half = Fraction(0) if self.data >= self.noise else self.noise.step / 2
         if within <= half + self.rounding:
-            return -1
+            return 0 if within == half + self.rounding else -1
         return self.noise.bound(within, data=self.data, data_rounding=self.rounding)
 
     def reach(self, steps: int) -> Fraction:
@@ -70,21 +79,34 @@ class Lattice:
 class Release:
     """A total with its noise.
 
-    Guarantee: adding the noise to the total rounded to `lattice.noise`, cell by cell, costs the curve's
-    privacy `folds` times, whatever the table holds: no cell moves by more than the lattice's sensitivity,
-    and no more than `folds` cells move at all.
+    Guarantee: adding the noise to the total rounded to `lattice.noise`, cell by cell, costs at most the
+    curves together, whatever the table holds. `moves` says how far the cells of a neighbour may be off,
+    the furthest first: so many steps, for so many cells.
     """
 
     total: Total
     lattice: Lattice
     noise: Noise
-    folds: int
+    moves: tuple[tuple[int, int], ...]
     cells: int
 
     @property
-    def curve(self) -> Curve:
-        """What one cell costs."""
-        return self.noise.privacy(sensitivity=self.lattice.sensitivity)
+    def curves(self) -> dict[Curve, int]:
+        """What the release costs: so many times each curve."""
+        return curves_of(self.noise, self.moves)
+
+    @property
+    def folds(self) -> int:
+        """How many cells a neighbour may move."""
+        return sum(count for _, count in self.moves)
+
+    def require_paid(self, moved: Sensitivity) -> None:
+        """Refuse to complete a charge that was made by other rules of how far cells may move."""
+        if self.lattice.moves(moved) != self.moves:
+            raise BrdpError(
+                "expected a charge by today's rules for an interrupted question; got one of another version "
+                "of brdp. It released nothing: ask with another bound."
+            )
 
     def within(self, level: float) -> Fraction:
         """The least error bound that holds with probability `level`."""
@@ -95,28 +117,40 @@ class Release:
         steps = self.lattice.bound(within)
         return 0.0 if steps < 0 else self.noise.acceptance(within=float(steps))
 
-    def to_dict(self, tau: Fraction) -> dict[str, Any]:
-        """Plain data for the ledger: everything that anyone needs to account for the release again."""
-        return {
-            "total": name_of(self.total),
-            "noise": describe_noise(self.noise),
-            "sensitivity": self.lattice.sensitivity,
-            "count": self.folds,
-            "cells": self.cells,
-            "exponent": self.lattice.noise.exponent,
-            "tau": str(tau),
-        }
+    def to_dicts(self, tau: Fraction) -> list[dict[str, Any]]:
+        """Plain data for the ledger, an entry for each sensitivity: everything that anyone needs to account
+        for the release again.
+        """
+        return [
+            {
+                "total": name_of(self.total),
+                "noise": describe_noise(self.noise),
+                "sensitivity": steps,
+                "count": count,
+                "cells": self.cells,
+                "exponent": self.lattice.noise.exponent,
+                "tau": str(tau if index == 0 else Fraction(0)),
+            }
+            for index, (steps, count) in enumerate(self.moves)
+        ]
 
     @classmethod
-    def read(cls, data: Mapping[str, Any], total: Total, moved: Sensitivity) -> Release:
+    def read(cls, data: Sequence[Mapping[str, Any]], total: Total, moved: Sensitivity) -> Release:
         """The release that was charged, for a total of the same question."""
+        first = data[0]
+        moves = tuple((entry["sensitivity"], entry["count"]) for entry in data)
         lattice = Lattice(
             Resolution(floor_log2(moved.resolution)),
-            Resolution(data["exponent"]),
-            data["sensitivity"],
+            Resolution(first["exponent"]),
+            first["sensitivity"],
             row_rounding_of(total) * MOST_ROWS,
         )
-        return cls(total, lattice, read_noise(data["noise"]), data["count"], data["cells"])
+        return cls(total, lattice, read_noise(first["noise"]), moves, first["cells"])
+
+
+def curves_of(noise: Noise, moves: tuple[tuple[int, int], ...]) -> dict[Curve, int]:
+    """What noise on cells that move so far costs."""
+    return {noise.privacy(sensitivity=steps): count for steps, count in moves}
 
 
 def quantile(noise: Noise, level: float) -> int:

@@ -27,6 +27,7 @@ class Cell:
     within: float | None
     confidence: float
     _half_width: Callable[[float], float]
+    edges: tuple[float, ...] = ()  # of a histogram's bins
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """Where the number without noise lies with probability `level`, from public figures alone."""
@@ -43,11 +44,21 @@ class Cell:
         values = self.value if isinstance(self.value, tuple) else (self.value,)
         return tuple(replace(self, value=value).interval(level) for value in values)
 
+    def widened(self, more: float) -> Cell:
+        """The cell with a bound and intervals that are wider by so much."""
+        within, half_width = self.within, self._half_width
+        return replace(
+            self,
+            within=None if within is None else within + more,
+            _half_width=lambda level: half_width(level) + more,
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         value = list(self.value) if isinstance(self.value, tuple) else _finite(self.value)
         within = None if self.within is None else _finite(self.within)
-        return {"value": value, "within": within, "confidence": self.confidence}
+        found = {"value": value, "within": within, "confidence": self.confidence}
+        return {**found, "edges": list(self.edges)} if self.edges else found
 
 
 @final
@@ -89,12 +100,16 @@ class Answer:
     def post_processed(self, *, at_least: float | None = None, digits: int | None = None) -> Answer:
         """The same answer clamped from below or rounded, and labelled so.
 
-        Clamping biases: sums of clamped counts are too large. It is never done unasked.
+        Clamping biases: sums of clamped counts are too large. It is never done unasked. Bounds and intervals
+        grow by what rounding may add, and hold after clamping where the number without noise is not below.
         """
+        if digits is not None and (isinstance(digits, bool) or not isinstance(digits, int)):
+            raise InvalidInput("digits", expected="a whole number", got=digits)
+        more = 0.0 if digits is None else 0.5 * 10.0**-digits
         notes = list(self.notes)
         if at_least is not None:
             notes.append(
-                f"Post-processed: values below {at_least:g} were raised to it, which biases sums."
+                f"Post-processed: values below {at_least:g} were raised to it, which biases sums of them."
             )
         if digits is not None:
             notes.append(f"Post-processed: values were rounded to {digits} digits after the point.")
@@ -110,7 +125,7 @@ class Answer:
             replace(
                 row,
                 cells={
-                    name: replace(cell, value=all_of(cell.value))
+                    name: replace(cell.widened(more), value=all_of(cell.value))
                     for name, cell in row.cells.items()
                 },
             )
@@ -189,8 +204,9 @@ class Price:
 
     epsilon: float
     delta: float
-    acceptance: float
+    acceptance: float  # of the least certain aggregate
     bounds: dict[str, float]
+    kept: dict[str, float]  # the acceptance of every aggregate
     remaining_queries: int
     reachable: bool
     free: bool
@@ -205,6 +221,7 @@ class Price:
             "delta": self.delta,
             "acceptance": self.acceptance,
             "bounds": self.bounds,
+            "acceptances": self.kept,
             "remaining_queries": self.remaining_queries,
             "reachable": self.reachable,
             "free": self.free,

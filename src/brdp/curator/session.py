@@ -80,6 +80,12 @@ class Session:
         )
         self._name = name
         self._curator = Curator(Catalog((table,), origin="the session"), open_ledger(":memory:"))
+        try:
+            # whoever opens a session holds the data, and may know what is wrong with them
+            self._curator.register(name)
+        except BaseException:
+            self._curator.close()
+            raise
 
     def sql(self, text: str) -> Answer:
         """Ask in SQL; the table is called `data`, or by the session's name."""

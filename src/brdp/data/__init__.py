@@ -9,7 +9,7 @@ from brdp.data.private_groups import PrivateGroups, groups_changed, private_grou
 from brdp.data.sources import FrameSource, open_source
 from brdp.data.spark_engine import SparkEngine
 from brdp.data.totals import ExactTotals, exact_totals
-from brdp.data.units import require_named_units
+from brdp.data.units import require_declared, require_named_units
 
 __all__ = [
     "BoundingKey",
@@ -27,5 +27,6 @@ __all__ = [
     "groups_changed",
     "open_source",
     "private_groups",
+    "require_declared",
     "require_named_units",
 ]

@@ -54,10 +54,9 @@ def row_rank(rows: Any, *, row_key: Sequence[str], seen: Sequence[str], key: Bou
     """
     ibis = _extras.require("ibis", extra="query")
     named = [*row_key] or [*seen]
-    order = [_digest(rows, key, "row", [UNIT, *named])]
-    if row_key:
-        # a row key that is not unique after all must not let the engine choose
-        order += [rows[name] for name in seen]
+    # a row key that is not unique after all, or two rows of one text, must not let the engine choose: its
+    # choice could depend on other units
+    order = [_digest(rows, key, "row", [UNIT, *named]), *(rows[name] for name in seen)]
     return ibis.row_number().over(group_by=rows[UNIT], order_by=order)
 
 

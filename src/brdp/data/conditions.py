@@ -4,9 +4,8 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import reduce
 from operator import and_, eq, ge, gt, le, lt, ne, or_
 from typing import Any
 
@@ -41,9 +40,9 @@ LARGEST_WHOLE = 2**63 - 1
 def predicate(condition: Condition, table: Any) -> Any:
     """The condition on a table: true, false, or NULL where a missing value leaves it open."""
     if isinstance(condition, And):
-        return reduce(and_, [predicate(part, table) for part in condition.parts])
+        return _joined(and_, [predicate(part, table) for part in condition.parts])
     if isinstance(condition, Or):
-        return reduce(or_, [predicate(part, table) for part in condition.parts])
+        return _joined(or_, [predicate(part, table) for part in condition.parts])
     if isinstance(condition, Not):
         return ~predicate(condition.part, table)
     if isinstance(condition, IsNull):
@@ -55,6 +54,14 @@ def predicate(condition: Condition, table: Any) -> Any:
         side, literals = _sides(table, condition.column, condition.values)
         return side.isin(literals)
     raise TypeError(f"not a condition of this package: {type(condition).__name__}")
+
+
+def _joined(operator: Callable[[Any, Any], Any], parts: Sequence[Any]) -> Any:
+    # in halves: a chain of thousands would be nested too deep for the engine, or for Python
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    return operator(_joined(operator, parts[:half]), _joined(operator, parts[half:]))
 
 
 def _sides(table: Any, name: str, values: tuple[Value, ...]) -> tuple[Any, list[Any]]:

@@ -1,11 +1,39 @@
-"""A check for the owner, when a table is registered: that every row names its unit."""
+"""Checks for the owner, when a table is registered: that it is what was declared, and every row names its unit."""
 
 from __future__ import annotations
 
+from brdp.catalog.nearest import did_you_mean
+from brdp.catalog.schema import Kind
 from brdp.catalog.table import Table
 from brdp.catalog.unit import ColumnUnit
+from brdp.data.compile import unit_column
 from brdp.data.engine import Engine
 from brdp.errors import InvalidInput
+
+NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN)
+
+
+def require_declared(table: Table, engine: Engine) -> None:
+    """Refuse declarations that the table's schema does not bear out. Reads no rows."""
+    schema = engine.schema
+    unit = [table.unit.column] if isinstance(table.unit, ColumnUnit) else []
+    for name in [*unit, *table.row_key, *(column.name for column in table.columns)]:
+        if name not in schema:
+            raise InvalidInput(
+                f"column {name} of {table.name}",
+                expected="a column that the table has",
+                got=name,
+                remedy=did_you_mean(name, schema),
+            )
+    for name in unit:
+        unit_column(engine.table, name)
+    for column in table.columns:
+        if column.clip is not None and schema[column.name] not in NUMBERS:
+            raise InvalidInput(
+                f"clip of {column.name} in {table.name}",
+                expected="a column of numbers, or of text that can be read as numbers",
+                got=f"a column of {schema[column.name].value}",
+            )
 
 
 def require_named_units(table: Table, engine: Engine) -> None:
@@ -18,9 +46,7 @@ def require_named_units(table: Table, engine: Engine) -> None:
         return
     name = table.unit.column
     source = engine.table
-    if name not in source.columns:
-        raise InvalidInput("unit", expected="one of the table's columns", got=name)
-    nameless = source.filter(source[name].isnull()).limit(1).count()
+    nameless = source.filter(unit_column(source, name).isnull()).limit(1).count()
     ((found,),) = engine.rows(nameless.as_table())
     if found:
         raise InvalidInput(

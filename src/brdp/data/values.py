@@ -94,11 +94,15 @@ def bin_index(value: Any, edges: tuple[Fraction, ...]) -> Any:
     value = value.cast("float64")
     first, *inner, last = (ibis.literal(float(edge), "float64") for edge in edges)
     outside = value.isnull() | (value < first) | (value > last)
-    return ibis.cases(
-        (outside, ibis.null("int64")),
-        *((value < edge, ibis.literal(index, "int64")) for index, edge in enumerate(inner)),
-        else_=ibis.literal(len(inner), "int64"),
-    )
+
+    def among(low: int, high: int) -> Any:
+        # by halves: with thousands of bins, a value meets a dozen comparisons and not thousands
+        if low == high:
+            return ibis.literal(low, "int64")
+        middle = (low + high) // 2
+        return (value < inner[middle]).ifelse(among(low, middle), among(middle + 1, high))
+
+    return ibis.cases((outside, ibis.null("int64")), else_=among(0, len(inner)))
 
 
 def _scaled(value: Any, factor: Fraction) -> Any:

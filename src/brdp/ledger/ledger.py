@@ -68,9 +68,11 @@ class Ledger:
         *,
         analyst: str | None = None,
         period: Period | None = None,
+        protects: str = "",
     ) -> BudgetStatus:
         """Create a table's budget, or a sub-budget of it for an analyst, a period or both.
 
+        `protects` says whom it is for (which unit, which neighbours), so that nobody goes on with it for others.
         Guarantee: a charge counts against the table's budget and every sub-budget that covers it, and all of
         them must fit. Sub-budgets of one sort never add up to more than the table's.
         """
@@ -85,11 +87,16 @@ class Ledger:
                 "filter": filter.to_dict(),
                 "analyst": analyst,
                 "period": None if period is None else period.to_list(),
+                "protects": protects,
+                "secret": secrets.token_hex(32),
                 "software": software(),
             }
             entry = append(store, EntryKind.BUDGET, table, time, body)
             set_total(store, entry.seq, table, filter.empty, last=entry.seq, new=True)
-            return BudgetStatus(entry.seq, table, analyst, period, FilterState.start(filter))
+            state = FilterState.start(filter)
+            return BudgetStatus(
+                entry.seq, table, analyst, period, state, protects, str(body["secret"])
+            )
 
         return self._queue.write(work)
 

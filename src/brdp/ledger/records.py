@@ -107,6 +107,8 @@ class BudgetStatus:
     analyst: str | None
     period: Period | None
     state: FilterState
+    protects: str = ""  # whom it was granted for: a sum of costs speaks of one kind of neighbours
+    secret: str = ""  # chosen when it was granted: the same for all who share the ledger
 
     @property
     def filter(self) -> Filter:

@@ -127,7 +127,13 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
             raise _edited(f"the sums of budget {budget} do not match its last charge")
         found.append(
             BudgetStatus(
-                budget, table, body["analyst"], _period(body["period"]), FilterState(filter, spent)
+                budget,
+                table,
+                body["analyst"],
+                _period(body["period"]),
+                FilterState(filter, spent),
+                body.get("protects", ""),
+                body.get("secret", ""),
             )
         )
     store.memo[f"budgets of {table}"] = tuple(found)

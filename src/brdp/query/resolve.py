@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from brdp.catalog.nearest import did_you_mean
 from brdp.catalog.schema import Kind, Schema
-from brdp.catalog.table import Key, Table, check_keys
+from brdp.catalog.table import Key, Table, check_keys, check_text
 from brdp.catalog.unit import ColumnUnit
 from brdp.errors import InvalidInput
 from brdp.query.aggregate import (
@@ -256,6 +256,8 @@ def _where(condition: Condition, names: _Names) -> Condition:
 
 def check_literal(column: str, kind: Kind | None, value: Value) -> None:
     """Refuse a literal that a column of this kind cannot be compared with."""
+    if isinstance(value, str):
+        check_text(value, argument=f"column {column}")
     if kind is None:
         return
     if isinstance(value, bool):

@@ -34,8 +34,8 @@ class Sensitivity:
     *Guarantee:* for every pair of neighbours under the table's relation, whatever rows they hold
     and whatever the key of the bounding: no cell moves by more than `steps`, no more than `cells`
     cells move at all, and all moves together (in absolute value) are at most `total_steps`. With
-    `cells == 1` the groups compose in parallel; else a release of all cells is a `cells`-fold
-    composition at `steps`. tests/data/test_neighbours.py tries to break this.
+    `cells == 1` the groups compose in parallel; else a release of all cells is a composition at
+    the sensitivities of `moves`. tests/data/test_neighbours.py tries to break this.
     """
 
     steps: int
@@ -47,6 +47,16 @@ class Sensitivity:
     def largest_move(self) -> Fraction:
         """The most that one cell moves, in the units of the column."""
         return self.steps * self.resolution
+
+    @property
+    def moves(self) -> tuple[int, ...]:
+        """The most that the cells move, the one that moves most first.
+
+        *Guarantee:* of numbers that add up to at most `total_steps`, the i-th largest is at most
+        total_steps / i. So a release of all cells costs at most what one release at each of these
+        sensitivities costs together; five rows in five groups move 5, 2, 1, 1, 1 and not five times 5.
+        """
+        return tuple(min(self.steps, self.total_steps // rank) for rank in range(1, self.cells + 1))
 
 
 def sensitivity(total: Total, *, query: Query, table: Table) -> Sensitivity:

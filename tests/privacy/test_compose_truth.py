@@ -226,7 +226,7 @@ def check(parts, delta):
 COMMON = {"deadline": None, "suppress_health_check": list(HealthCheck), "derandomize": True}
 
 
-@settings(max_examples=100, **COMMON)
+@settings(max_examples=40, **COMMON)
 @given(compositions(), st.sampled_from([1e-5, 1e-10, 1e-15, 1e-30]))
 def test_drawn_compositions(parts, delta):
     check(parts, delta)
@@ -240,7 +240,7 @@ def test_two_thousand_drawn_compositions(parts, delta):
     check(parts, delta)
 
 
-@settings(max_examples=60, **COMMON)
+@settings(max_examples=30, **COMMON)
 @given(noises(), st.sampled_from([2, 5, 40, 300]), st.sampled_from([1e-4, 1e-9, 1e-20]))
 def test_both_engines_agree(noise, count, delta):
     """The contour and the FFT share no code but the noise: their intervals must meet."""

@@ -56,9 +56,10 @@ class ComposedCurve(Curve):
         return _up(math.fsum(count * curve.largest_loss for curve, count in self.parts))
 
     def _at(self, epsilon: float) -> Bounds:
-        alone = _one_curve(self.parts)
+        alone, mu = _one_curve(self.parts)
         if alone is not None:
-            low, high = epsilon * (1 - MERGED), epsilon * (1 + MERGED)
+            wrong = _blur(epsilon, mu)
+            low, high = max(0.0, epsilon - wrong), epsilon + wrong
             bounds = alone.log_delta_bounds(np.array([high, low]))
             return float(bounds[0][0]), float(bounds[1][1])
         if epsilon >= self.largest_loss:
@@ -74,13 +75,12 @@ class ComposedCurve(Curve):
 
 @functools.lru_cache(maxsize=4096)
 def _epsilon_bounds(curve: ComposedCurve, delta: float) -> Bounds:
-    alone = _one_curve(curve.parts)
+    alone, mu = _one_curve(curve.parts)
     if alone is not None:
         lower, upper = alone.epsilon_bounds(delta=delta)
-        return lower * (1 - MERGED), upper * (1 + MERGED)
+        return max(0.0, lower - _blur(lower, mu)), upper + _blur(upper, mu)
     parts = merged(curve.parts)
-    lower, upper = bounds_at_delta(parts, math.log(delta))
-    upper = min(upper, curve.largest_loss)
+    lower, upper = bounds_at_delta(parts, math.log(delta), most=curve.largest_loss)
     if upper - lower > max(LOOSE * upper, 1e-9) and lower < math.inf:
         warnings.warn(
             f"epsilon is only known to lie between {lower:.6g} and {upper:.6g} (the upper end is stated): "
@@ -126,25 +126,33 @@ def merged(parts: tuple[tuple[Curve, int], ...]) -> tuple[tuple[Curve, int], ...
     The loss of a Gaussian release is normal with variance mu^2 and mean mu^2 / 2, mu being the
     sensitivity over sigma, so mu^2 adds up.
     """
-    square = 0.0
+    squares = []
     rest = []
     for curve, count in parts:
         if isinstance(curve, RealCurve) and isinstance(curve.noise, Gaussian):
-            square += count * (curve.sensitivity / curve.noise.sigma) ** 2
+            squares.append(count * (curve.sensitivity / curve.noise.sigma) ** 2)
         else:
             rest.append((curve, count))
-    if square == 0:
+    if not squares:
         return parts
-    return ((curve_of(Gaussian(1.0), sensitivity=math.sqrt(square)), 1), *rest)
+    return ((curve_of(Gaussian(1.0), sensitivity=math.sqrt(math.fsum(squares))), 1), *rest)
 
 
 @functools.lru_cache(maxsize=1024)
-def _one_curve(parts: tuple[tuple[Curve, int], ...]) -> Curve | None:
-    """The single release that this composition is, if it is one."""
+def _one_curve(parts: tuple[tuple[Curve, int], ...]) -> tuple[Curve | None, float]:
+    """The single release that this composition is, if it is one, and mu if it merges several."""
+    if len(parts) == 1 and parts[0][1] == 1:
+        return parts[0][0], 0.0
     parts = merged(parts)
     if len(parts) == 1 and parts[0][1] == 1:
-        return parts[0][0]
-    return None
+        one = parts[0][0]
+        return one, one.sensitivity if isinstance(one, RealCurve) else 0.0
+    return None, 0.0
+
+
+def _blur(epsilon: float, mu: float) -> float:
+    """How far epsilon may be off because mu is, relatively: d epsilon / d log mu <= epsilon + mu + mu^2."""
+    return MERGED * (epsilon + mu + mu * mu) if mu > 0 else 0.0
 
 
 def _up(value: float) -> float:

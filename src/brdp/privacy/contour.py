@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 
 from brdp.noise.base import Floats
-from brdp.privacy.majorant import Majorant
+from brdp.privacy.majorant import Majorant, lively_nodes
 from brdp.privacy.saddle import Saddles
 from brdp.privacy.transform import UNIT, Complexes, Transform
 
@@ -55,6 +55,9 @@ class ContourSum:
     tilts: Floats
     log_bounds: Floats
     infinite: float
+    # variance of the normal loss that was added, and the log of what its density lacks past the nodes
+    smoothing: float
+    log_density_beyond: float
 
     def log_upper(self, epsilon: float) -> float:
         """Upper bound of log delta(epsilon): aliases only add."""
@@ -64,8 +67,9 @@ class ContourSum:
     def log_lower(self, epsilon: float) -> float:
         """Lower bound of log delta(epsilon)."""
         value, wrong = self._sum(epsilon)
-        aliases = self._aliases(epsilon)
-        return self._log(value - wrong - aliases, epsilon, -self.scale_error - 1e-15)
+        excess = self.smoothing * math.exp(self.smoothing / 8) * self._density(epsilon)
+        value -= wrong + self._aliases(epsilon) + excess
+        return self._log(value, epsilon, -self.scale_error - 1e-15)
 
     def _log(self, value: float, epsilon: float, slack: float) -> float:
         finite = -math.inf
@@ -79,12 +83,24 @@ class ContourSum:
 
     def _sum(self, epsilon: float) -> tuple[float, float]:
         """The trapezoid sum relative to exp(log_scale - tilt * epsilon), and its error but aliases."""
+        value, wrong = self._weighted(self.weights, epsilon)
+        return value, wrong + _exp(self.log_beyond)
+
+    def _density(self, epsilon: float) -> float:
+        """Upper bound of the density of the smoothed sum at epsilon, relative to the same."""
+        if self.smoothing == 0:
+            return 0.0
+        s = self.tilt + 1j * self.frequencies
+        value, wrong = self._weighted(self.weights * s * (s + 1), epsilon)
+        return max(0.0, value) + wrong + _exp(self.log_density_beyond)
+
+    def _weighted(self, weights: Complexes, epsilon: float) -> tuple[float, float]:
         angle = self.frequencies * epsilon
-        terms = self.weights.real * np.cos(angle) + self.weights.imag * np.sin(angle)
-        size = np.abs(self.weights)
-        wrong = float(self.errors @ size) + 4 * UNIT * float(size @ (2.0 + np.abs(angle)))
+        terms = weights.real * np.cos(angle) + weights.imag * np.sin(angle)
+        size = np.abs(weights)
+        wrong = float(self.errors @ size) + 4 * UNIT * float(size @ (12.0 + np.abs(angle)))
         share = 2 / self.period
-        return share * float(terms.sum()), share * wrong + _exp(self.log_beyond)
+        return share * float(terms.sum()), share * wrong
 
     def _aliases(self, epsilon: float) -> float:
         """Upper bound of all aliases, relative to exp(log_scale - tilt * epsilon)."""
@@ -109,14 +125,19 @@ def contour(
     log_finite: float,
     tolerance: float,
     most_nodes: int,
+    smoothing: float = 0.0,
 ) -> ContourSum | None:
-    """Lay the nodes for delta near epsilon; None where they would be too many."""
+    """Lay the nodes for delta near epsilon; None where they would be too many.
+
+    With `smoothing` a normal loss of that variance is added: the integral then ends however little the
+    moments fade, and what it adds to delta is bounded (log_lower).
+    """
     tilts = tilt * NEAR
-    log_bounds, bound_error = product(batches, tilts.astype(np.complex128))
+    log_bounds, bound_error = product(batches, tilts.astype(np.complex128), smoothing)
     k = tilts * np.log(tilts / (1 + tilts)) - np.log1p(tilts)
     bounds = log_bounds.real + bound_error + k
     log_scale, scale_error = (
-        float(x[0]) for x in _realproduct(batches, np.array([tilt], dtype=np.complex128))
+        float(x.real[0]) for x in product(batches, np.array([tilt], dtype=np.complex128), smoothing)
     )
     if not math.isfinite(log_scale + scale_error):
         return None
@@ -125,25 +146,35 @@ def contour(
     # what delta is, in units of exp(log_scale - tilt * epsilon)
     floor = log_delta - log_scale + tilt * epsilon - tolerance
     period = _period(tilts, bounds, tilt, epsilon, log_scale, floor)
+    if not math.isfinite(period):
+        return None
     step = 2 * math.pi / period
-    found = _last_frequency(
-        batches,
-        tilt=tilt,
-        floor=floor,
-        variance=saddles.variance_at(tilt),
-        step=step,
-        most_nodes=most_nodes,
-    )
-    if found is None:
-        return None
-    last, log_beyond = found
-    nodes = max(8, math.ceil(last / step))
     rows = sum(len(counts) for _, counts in batches)
-    if nodes > most_nodes or nodes * rows > MOST_CELLS:
+    most_nodes = min(most_nodes, MOST_CELLS // rows)
+    log_density_beyond = -math.inf
+    if smoothing == 0:
+        found = _last_frequency(
+            batches,
+            tilt=tilt,
+            floor=floor,
+            variance=saddles.variance_at(tilt),
+            step=step,
+            most_nodes=most_nodes,
+        )
+        if found is None:
+            return None
+        last, log_beyond = found
+        nodes = np.arange(max(8, math.ceil(last / step)) + 1)
+    else:
+        lively = lively_nodes(batches, tilt=tilt, step=step, floor=floor, smoothing=smoothing)
+        if lively is None:
+            return None
+        nodes, log_beyond, log_density_beyond = lively
+    if len(nodes) > most_nodes:
         return None
-    frequencies = step * np.arange(nodes + 1, dtype=np.float64)
+    frequencies = step * nodes.astype(np.float64)
     s = np.asarray(tilt + 1j * frequencies, dtype=np.complex128)
-    logs, errors = product(batches, s)
+    logs, errors = product(batches, s, smoothing)
     weights = np.asarray(np.exp(logs - log_scale) / (s * (s + 1)), dtype=np.complex128)
     weights[0] *= 0.5
     errors = np.where(weights == 0, 0.0, np.expm1(np.minimum(errors, 700.0)))
@@ -161,24 +192,24 @@ def contour(
         tilts=tilts,
         log_bounds=bounds,
         infinite=-math.expm1(log_finite),
+        smoothing=smoothing,
+        log_density_beyond=log_density_beyond,
     )
 
 
-def product(batches: Sequence[Batch], s: Complexes) -> tuple[Complexes, Floats]:
+def product(
+    batches: Sequence[Batch], s: Complexes, smoothing: float = 0.0
+) -> tuple[Complexes, Floats]:
     """log of the product of all moments to their counts, and its absolute error."""
-    logs, errors = np.zeros(len(s), dtype=np.complex128), np.zeros(len(s))
+    logs = np.asarray(0.5 * smoothing * s * (s + 1), dtype=np.complex128)
+    errors = 8 * UNIT * np.abs(logs)
     for transform, counts in batches:
         values, wrong = transform.log_moments(s[None])
         # the imaginary part is defined up to whole turns, which whole counts keep
         logs += (counts[:, None] * values).sum(axis=0)
         bends = np.abs(values.real) + np.abs(values.imag)
-        errors += (counts[:, None] * (wrong + 4 * UNIT * bends)).sum(axis=0)
+        errors += (counts[:, None] * (wrong + (4 + len(counts)) * UNIT * bends)).sum(axis=0)
     return logs, errors
-
-
-def _realproduct(batches: Sequence[Batch], s: Complexes) -> tuple[Floats, Floats]:
-    logs, errors = product(batches, s)
-    return logs.real, errors
 
 
 def _period(

@@ -11,12 +11,12 @@ import numpy as np
 
 from brdp.privacy.contour import Batch, ContourSum, contour, product
 from brdp.privacy.fourier import FourierSum, convolve
-from brdp.privacy.loss import LossLaw
+from brdp.privacy.loss import AtomicLoss, LossLaw
 from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
 from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.saddle import TILTS, Saddles, cumulant_of
-from brdp.privacy.step import anchor, fitted_step
+from brdp.privacy.step import anchor, exact_step, fitted_step
 from brdp.privacy.transform import AtomicTransform, Transform, transform_of
 from brdp.privacy.transform_sampled import SampledTransform
 
@@ -25,10 +25,21 @@ Laws = tuple[tuple[LossLaw, ...], int]
 
 # The window holds all but exp(-DECAY) of the tilted mass.
 DECAY = 32.0
-# Places of the lattice, and the relative gap from which on more places are not worth their time.
-SIZES = ((1 << 12, 0.0), (1 << 14, 0.0), (1 << 16, 5e-6), (1 << 18, 2e-5), (1 << 20, 0.0))
+# Where the moments do not fade far out: places of a lattice, with the relative gap from which on more are not
+# worth their time, and shares of epsilon that a normal loss may add.
+Ladder = tuple[tuple[tuple[tuple[int, float], ...], tuple[float, ...]], ...]
+LADDER: Ladder = (
+    (((1 << 12, 0.0), (1 << 14, 0.0)), (3e-9, 4e-8, 1e-6)),
+    (((1 << 16, 5e-6), (1 << 18, 2e-5)), (2e-5,)),
+    (((1 << 20, 0.0),), ()),
+)
+# The same for many releases whose losses share no lattice, and for a handful of subsampled ones.
+LADDER_OF_MANY: Ladder = (((), (3e-9, 4e-8, 1e-6)), *LADDER[1:])
+LADDER_OF_FEW: Ladder = ((LADDER[0][0], ()), *LADDER[1:])
+# How many nodes may matter then, and the epsilon below which the share is one of this.
+MOST_LIVELY, LEAST_EPSILON = 1 << 15, 1e-3
 # Relative gap at which nothing finer is tried, for few releases and for many.
-FEW, GAP, GAP_OF_MANY = 100, 1e-6, 5e-8
+HANDFUL, FEW, GAP, GAP_OF_MANY = 8, 100, 1e-6, 8e-9
 # How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
 # and at which share of the saddle's tilt: to its right the moments may explode.
 EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
@@ -55,18 +66,43 @@ def sums(
 
     With each comes the relative gap that is good enough to stop there.
     """
-    gap = GAP if sum(count for _, count in laws) < FEW else GAP_OF_MANY
-    for effort in EFFORTS:
-        nodes = by_contour(
-            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, effort=effort
-        )
-        if nodes is not None:
-            yield nodes, gap
-    for size, enough in SIZES:
-        total = by_fourier(
-            laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta, size=size
-        )
-        yield total, max(gap, enough)
+    releases = sum(count for _, count in laws)
+    gap = GAP_OF_MANY if releases >= FEW else GAP
+    point = {"tilt": tilt, "epsilon": epsilon, "log_delta": log_delta}
+    if not atoms_alone(laws) and not (releases < HANDFUL and _sampled(laws)):
+        for effort in EFFORTS:
+            nodes = by_contour(laws, saddles, **point, effort=effort)
+            if nodes is not None:
+                yield nodes, gap
+    for sizes, shares in _ladder(laws, tilt, releases):
+        for size, enough in sizes:
+            yield by_fourier(laws, saddles, **point, size=size), max(gap, enough)
+        for share in shares:
+            variance = share * max(epsilon, LEAST_EPSILON) / (1 + tilt)
+            nodes = by_contour(
+                laws, saddles, **point, effort=(22.0, MOST_LIVELY, 0.9), smoothing=variance
+            )
+            if nodes is not None:
+                yield nodes, max(gap, 2 * share)
+
+
+def _ladder(laws: tuple[Laws, ...], tilt: float, releases: int) -> Ladder:
+    """What is tried where the moments do not fade, in which order."""
+    if releases < HANDFUL and _sampled(laws):
+        return LADDER_OF_FEW
+    if releases >= FEW and _batches(laws) is not None and exact_step(laws, tilt=tilt) == 0:
+        return LADDER_OF_MANY
+    return LADDER
+
+
+def _sampled(laws: tuple[Laws, ...]) -> bool:
+    return any(isinstance(law, SampledLoss) for alternatives, _ in laws for law in alternatives)
+
+
+def atoms_alone(laws: tuple[Laws, ...]) -> bool:
+    """Whether no moment ever fades far out, so that the inversion integral has no end."""
+    batches = _batches(laws)
+    return batches is not None and all(isinstance(kind, AtomicTransform) for kind, _ in batches)
 
 
 @functools.lru_cache(maxsize=256)
@@ -86,7 +122,7 @@ def refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
 
 @functools.lru_cache(maxsize=256)
 def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
-    """The transforms of all laws, kind by kind; None where one has none, or where none ever fades."""
+    """The transforms of all laws, kind by kind; None where one has none."""
     kinds: dict[type[Transform], tuple[list[LossLaw], list[int]]] = {}
     for alternatives, count in laws:
         kind = _kind(alternatives[0])
@@ -95,8 +131,6 @@ def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
         members, counts = kinds.setdefault(kind, ([], []))
         members.append(alternatives[0])
         counts.append(count)
-    if set(kinds) == {AtomicTransform}:
-        return None
     return tuple(
         (kind(members), np.array(counts, dtype=np.float64))
         for kind, (members, counts) in kinds.items()
@@ -104,6 +138,8 @@ def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
 
 
 def _kind(law: LossLaw) -> type[Transform] | None:
+    if isinstance(law, SampledLoss) and isinstance(law.base, AtomicLoss):
+        return AtomicTransform
     if isinstance(law, SampledLoss):
         return SampledTransform if isinstance(law.base, GaussianLoss | LaplaceLoss) else None
     return transform_of(law)
@@ -117,6 +153,7 @@ def by_contour(
     epsilon: float,
     log_delta: float,
     effort: tuple[float, int, float],
+    smoothing: float = 0.0,
 ) -> ContourSum | None:
     """By the inversion integral; None where some law has no transform or nodes would be too many."""
     batches = _batches(laws)
@@ -132,6 +169,7 @@ def by_contour(
         log_finite=math.fsum(n * math.log1p(-math.exp(m)) for m, n in finite),
         tolerance=effort[0],
         most_nodes=effort[1],
+        smoothing=smoothing,
     )
 
 

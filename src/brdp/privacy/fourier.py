@@ -59,6 +59,7 @@ class FourierSum:
     spread: float
     bias: float
     moved: float
+    releases: int
 
     def log_upper(self, epsilon: float) -> float:
         """Upper bound of log delta(epsilon)."""
@@ -107,20 +108,24 @@ class FourierSum:
         """Upper bound of the untilted mass of losses in [low, high], times exp(tilt * low - log_scale)."""
         first = self._index(math.floor, low)
         last = min(len(values), self._index(math.ceil, high) + 1)
-        weight = np.exp(-self.tilt * self.step * np.arange(last - first))
+        # the first place may lie below `low`
+        ahead = max(0.0, low - (self.start + self.step * first))
+        weight = np.exp(self.tilt * (ahead - self.step * np.arange(last - first)))
         mass = _dot(weight, np.maximum(values[first:last], 0.0))
         return mass + noise * _norm(weight) + self.above + self.below
 
     def _one_by_one(self, epsilon: float) -> float:
         """What the splits add, replaced one release after the other (docs/theory/composition.md)."""
         if self.moved <= 0.25:
-            near, missed = self.moved * self.step, self.moved
+            near, missed = self.moved * math.expm1(self.step), self.moved
         else:
             near, missed = 2 * self.spread, 2 * math.exp(-2)
         low = epsilon - self.step - near
         window = self._between(
             self.errors, low, epsilon + near + self.bias, noise=self.noise_of_errors
         )
+        # outside the window the errors are at most expm1(step) of each release's mass
+        window += (self.above + self.below) * self.releases * math.expm1(self.step)
         return window * _exp(self.tilt * (epsilon - low)) / (1 - missed)
 
     def _all_at_once(self, epsilon: float) -> float:
@@ -180,7 +185,11 @@ def convolve(
         replaced = replaced * power + product * swapped
         product = product * power
         log_scale += count * log_moment
-        rounding += count * law.rounding
+        # exp of logs of this size, a product of that size, and their sum's normaliser
+        heavy = tilted > 1e-20
+        sizes = np.abs(law.log_masses[heavy]).max(initial=0.0) + abs(log_moment)
+        sizes += 3 * tilt * np.abs(losses[heavy]).max(initial=0.0)
+        rounding += count * (law.rounding + 4 * UNIT * (8 + float(sizes)))
         log_finite += count * _log1mexp(law.log_infinite_least)
         log_finite_most += count * _log1mexp(law.log_infinite)
         variance += count * _proxy(law.share * math.exp(step)) * step**2
@@ -213,10 +222,13 @@ def convolve(
         below=below,
         noise=noise,
         noise_of_errors=noise_of_errors,
-        rounding=rounding + 4 * UNIT * (abs(log_scale) + abs(offset) + step * abs(first)),
+        rounding=rounding
+        + 4 * UNIT * (len(parts) + 1) * (abs(log_scale) + abs(offset))
+        + 4 * UNIT * step * abs(first),
         spread=math.sqrt(variance),
         bias=variance / 2,
         moved=moved,
+        releases=releases,
     )
 
 
@@ -303,4 +315,4 @@ def _log_ratio(law: LatticeLoss, tilt: float, rate: float) -> float:
     _, tilted = _tilt(law.log_masses, law.losses, tilt)
     exponents = rate * law.losses
     top = float(exponents[tilted > 0].max(initial=-math.inf))
-    return top + math.log(_dot(tilted, np.exp(np.minimum(exponents - top, 0.0))))
+    return top + math.log(_dot(tilted, np.exp(np.minimum(exponents - top, 0.0)))) + 1e-12

@@ -12,6 +12,7 @@ from brdp.noise.base import Floats
 from brdp.privacy.atoms import AtomicLaw
 
 NOTHING = np.empty(0)
+UNIT = 2.0**-53
 
 
 class LossLaw(abc.ABC):
@@ -28,10 +29,12 @@ class LossLaw(abc.ABC):
     def log_infinite(self) -> float:
         """log of the mass of P where Q has none."""
 
-    @property
-    def mass_error(self) -> float:
-        """How far a mass may be off relatively, and a loss absolutely, by rounding (docs/theory)."""
-        return 2e-13
+    def mass_error(self, log_floor: float) -> float:
+        """How far a mass above exp(log_floor) may be off relatively, and a loss absolutely, by rounding.
+
+        A log of that size is rounded a few times on its way (docs/theory/composition.md).
+        """
+        return 1e-14 + 8 * UNIT * abs(log_floor)
 
     @property
     @abc.abstractmethod

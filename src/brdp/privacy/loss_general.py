@@ -26,9 +26,8 @@ class GeneralLoss(PieceLoss):
     shift: float
     kernel: Kernel
 
-    @property
-    def mass_error(self) -> float:
-        return 4 * MASS_ERROR
+    def mass_error(self, log_floor: float) -> float:
+        return 4 * MASS_ERROR + super(GeneralLoss, self).mass_error(log_floor)
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:

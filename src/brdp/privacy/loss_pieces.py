@@ -14,7 +14,7 @@ from brdp.noise.base import Floats
 from brdp.noise.gaussian import LOG_ROOT_TWO_PI, log_normal_mass
 from brdp.noise.laplace import log_laplace_mass
 from brdp.privacy import hinge
-from brdp.privacy.loss import NOTHING, LossLaw
+from brdp.privacy.loss import NOTHING, UNIT, LossLaw
 from brdp.privacy.pieces import Pieces
 
 # Gauss-Legendre nodes for cells narrow enough that exp(-x^2/2) barely bends within them: over
@@ -76,6 +76,19 @@ class GaussianLoss(PieceLoss):
     def atoms(self) -> tuple[Floats, Floats]:
         return NOTHING, NOTHING
 
+    def mass_error(self, log_floor: float) -> float:
+        # an edge is off by a few roundings of the numbers it is the difference of, and the density there
+        # changes at a rate of its distance from 0
+        reach, step = self._reach(log_floor), self.shift / self.sigma
+        ratios = self.pieces.log_ratio
+        ratio = float(np.abs(ratios[np.isfinite(ratios)]).max(initial=0.0))
+        off = 8 * UNIT * (ratio / step + reach + step)
+        return 1e-14 + 8 * UNIT * abs(log_floor) + (reach + step) * off
+
+    def _reach(self, log_floor: float) -> float:
+        # P(|N| > reach) < exp(-reach^2 / 2), and the weights divided by the total are below 1/total
+        return math.sqrt(2 * max(1.0, -(log_floor + self.log_total)))
+
     def log_mass(self, low: Floats, high: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
             width = (high - low) / self.sigma
@@ -92,8 +105,7 @@ class GaussianLoss(PieceLoss):
         return mass + order * (order - 1) * self.shift**2 / (2 * self.sigma**2)
 
     def support(self, log_floor: float) -> tuple[float, float]:
-        # P(|N| > reach) < exp(-reach^2 / 2), and the weights divided by the total are below 1/total
-        reach = math.sqrt(2 * max(1.0, -(log_floor + self.log_total)))
+        reach = self._reach(log_floor)
         step = self.shift / self.sigma
         shared = self.pieces.log_ratio < np.inf
         low = np.clip(self.pieces.low[shared] / self.sigma, -reach, reach + step)

@@ -31,9 +31,8 @@ class SampledLoss(LossLaw):
     # log of the mass that Q has where P has none
     log_only_q: float
 
-    @property
-    def mass_error(self) -> float:
-        return 2 * self.base.mass_error
+    def mass_error(self, log_floor: float) -> float:
+        return 2 * self.base.mass_error(log_floor)
 
     @property
     def log_infinite(self) -> float:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brdp.noise.base import Floats
 from brdp.privacy.loss import LossLaw
@@ -66,7 +67,7 @@ def connect(law: LossLaw, *, step: float, offset: float, log_floor: float) -> La
             law.log_infinite,
             np.zeros(2),
             0.0,
-            law.mass_error,
+            law.mass_error(log_floor),
         )
     # one more cell on either side, lest rounding put a loss outside
     first = math.floor((least - offset) / step) - 1
@@ -105,7 +106,7 @@ def connect(law: LossLaw, *, step: float, offset: float, log_floor: float) -> La
             law.log_infinite,
             errors,
             share,
-            law.mass_error,
+            law.mass_error(log_floor),
         )
 
 
@@ -126,7 +127,10 @@ def larger(one: LatticeLoss, other: LatticeLoss) -> LatticeLoss:
     first = min(one.first, other.first) - 2
     size = max(x.first + len(x.log_masses) for x in (one, other)) + 2 - first
     step = one.step
-    masses, curves = np.zeros((2, size)), np.empty((2, size))
+    # the sums of a curve are of positive terms, one after the other
+    wrong = 8 * float(np.finfo(float).eps) + 2 * size * float(np.finfo(np.longdouble).eps)
+    tie = TIE + 2 * wrong
+    masses, curves = np.zeros((2, size)), np.empty((2, size), dtype=np.longdouble)
     log_infinite = max(one.log_infinite, other.log_infinite)
     for row, law in enumerate((one, other)):
         start = law.first - first
@@ -134,7 +138,7 @@ def larger(one: LatticeLoss, other: LatticeLoss) -> LatticeLoss:
         curves[row] = _curve(masses[row], math.exp(law.log_infinite), step)
     best = curves.max(axis=0)
     # where they are close the lead stays with who has it, from the top down
-    apart = (np.abs(curves[1] - curves[0]) > TIE * best)[::-1]
+    apart = (np.abs(curves[1] - curves[0]) > tie * best)[::-1]
     holder = np.maximum.accumulate(np.where(apart, np.arange(size), -1))
     leads = one.log_infinite < other.log_infinite
     winner = np.where(holder >= 0, (curves[1] > curves[0])[::-1][holder], leads)[::-1].astype(int)
@@ -145,8 +149,8 @@ def larger(one: LatticeLoss, other: LatticeLoss) -> LatticeLoss:
         # second difference in exp(epsilon)
         before = (best[at - 1] - best[at]) / -math.expm1(-step)
         after = (best[at] - best[at + 1]) / math.expm1(step)
-        slack = 16 * np.finfo(float).eps * best[at - 1] / step
-        mass[at] = max(before - after, 0.0) + slack
+        slack = 4 * wrong * best[at - 1] / -math.expm1(-step)
+        mass[at] = float(max(before - after, 0.0) + slack)
     with np.errstate(divide="ignore"):
         log_masses = np.log(mass)
     return LatticeLoss(
@@ -158,20 +162,21 @@ def larger(one: LatticeLoss, other: LatticeLoss) -> LatticeLoss:
         log_infinite,
         np.zeros(size),
         max(one.share, other.share),
-        max(one.rounding, other.rounding) + 2 * TIE,
+        max(one.rounding, other.rounding) + 2 * tie,
     )
 
 
-def _curve(masses: Floats, infinite: float, step: float) -> Floats:
+def _curve(masses: Floats, infinite: float, step: float) -> NDArray[np.longdouble]:
     """delta at each lattice point, by sums of positive terms.
 
     delta(u) = exp(-step) delta(u + step) + (1 - exp(-step)) P(loss > u), scaled by exp(-u).
     """
-    tails = np.append(np.cumsum(masses[:0:-1])[::-1], 0.0) + infinite
+    extended = masses.astype(np.longdouble)
+    tails = np.append(np.cumsum(extended[:0:-1])[::-1], np.longdouble(0.0)) + infinite
     size = len(masses)
     # in blocks, so that exp(-u) stays in range
-    curve = np.empty(size)
-    after = infinite
+    curve = np.empty(size, dtype=np.longdouble)
+    after = np.longdouble(infinite)
     block = max(1, int(500 / step))
     for end in range(size, 0, -block):
         start = max(0, end - block)
@@ -179,5 +184,5 @@ def _curve(masses: Floats, infinite: float, step: float) -> Floats:
         terms = tails[start:end] * np.exp(-distance) * -math.expm1(-step)
         sums = np.cumsum(terms[::-1])[::-1] + after * math.exp(-step * (end - start))
         curve[start:end] = sums * np.exp(distance)
-        after = float(curve[start])
+        after = curve[start]
     return curve

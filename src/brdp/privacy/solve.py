@@ -24,7 +24,7 @@ CERTAIN = -1e-13
 def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
     """Bounds of log delta at one epsilon."""
     if _lost(parts):
-        return 0.0, 0.0
+        return CERTAIN, 0.0
     lower, upper = -math.inf, -math.inf
     for side in sides(parts):
         for laws, ends in _tasks(side):
@@ -34,14 +34,14 @@ def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
     return lower, upper
 
 
-def bounds_at_delta(parts: Parts, log_delta: float) -> Bounds:
-    """Bounds of the epsilon at which log delta is this."""
+def bounds_at_delta(parts: Parts, log_delta: float, *, most: float) -> Bounds:
+    """Bounds of the epsilon at which log delta is this; `most` is the largest loss there is."""
     if _lost(parts):
-        return math.inf, math.inf
+        return math.inf if log_delta < CERTAIN else 0.0, math.inf
     lower, upper = 0.0, 0.0
     for side in sides(parts):
         for laws, ends in _tasks(side):
-            found = _refined_at_delta(laws, log_delta, above=lower)
+            found = _refined_at_delta(laws, log_delta, above=lower, most=most)
             lower = max(lower, found[0] if ends[0] else 0.0)
             upper = max(upper, found[1] if ends[1] else 0.0)
     return lower, upper
@@ -108,19 +108,21 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float)
     for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
         lower = max(lower, total.log_lower(epsilon))
         upper = min(upper, total.log_upper(epsilon))
-        if upper - lower <= gap or upper <= above:
+        if upper <= max(lower + gap, above):
             break
     return lower, upper
 
 
-def _refined_at_delta(laws: tuple[Laws, ...], log_delta: float, *, above: float) -> Bounds:
+def _refined_at_delta(
+    laws: tuple[Laws, ...], log_delta: float, *, above: float, most: float
+) -> Bounds:
     """Bounds of epsilon; no finer than needed to see that it is below `above`."""
     saddles = saddles_of(laws)
     tilt, epsilon = saddles.for_delta(log_delta)
     if saddles.rough(tilt):
         saddles = refined(laws, saddles, tilt)
         tilt, epsilon = saddles.for_delta(log_delta)
-    lower, upper = 0.0, math.inf
+    lower, upper = 0.0, most
     for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
         found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
         lower, upper = max(lower, found[0]), min(upper, found[1])

@@ -23,19 +23,12 @@ def fitted_step(
     Splitting an atom a share f above a lattice point adds f (1 - f) step^2 to the variance of the loss;
     a step that divides the distances of the heavy atoms adds next to nothing, however coarse it is.
     """
-    heavy = [(_heavy_atoms(law, tilt), count) for laws, count in parts for law in laws]
-    heavy = [(atoms, count) for atoms, count in heavy if len(atoms[0]) > 1]
+    heavy, gaps = _gaps(parts, tilt)
     if not heavy:
         return most
-    gaps = np.unique(np.concatenate([np.abs(atoms[0][1:] - atoms[0][0]) for atoms, _ in heavy[:8]]))
-    gaps = gaps[gaps > 0]
-    atoms_alone = all(law.support(-600.0)[0] == np.inf for laws, _ in parts for law in laws)
-    if atoms_alone:
-        coarse = np.unique(np.concatenate([gap / np.arange(1, 65) for gap in gaps[:MOST_ATOMS]]))
-        coarse = coarse[coarse > most]
-        fits = coarse[_cost(heavy, coarse) <= EXACT]
-        if len(fits):
-            return float(fits[-1])
+    exact = exact_step(parts, tilt=tilt)
+    if exact > most:
+        return exact
     candidates = [np.linspace(0.7, 1.0, CANDIDATES) * most]
     for gap in gaps[:MOST_ATOMS]:
         fewest = max(1, int(np.ceil(gap / most)))
@@ -43,6 +36,29 @@ def fitted_step(
     steps = np.unique(np.concatenate(candidates))
     steps = steps[(steps <= most) & (steps > 0.5 * most)]
     return float(steps[np.argmin(_cost(heavy, steps) * steps**2)])
+
+
+def exact_step(parts: Sequence[tuple[Sequence[LossLaw], int]], *, tilt: float) -> float:
+    """The coarsest lattice on which all losses lie; 0 where there is none."""
+    heavy, gaps = _gaps(parts, tilt)
+    atoms_alone = all(law.support(-600.0)[0] == np.inf for laws, _ in parts for law in laws)
+    if not heavy or not atoms_alone or not len(gaps):
+        return 0.0
+    coarse = np.unique(np.concatenate([gap / np.arange(1, 65) for gap in gaps[:MOST_ATOMS]]))
+    fits = coarse[_cost(heavy, coarse) <= EXACT]
+    return float(fits[-1]) if len(fits) else 0.0
+
+
+def _gaps(
+    parts: Sequence[tuple[Sequence[LossLaw], int]], tilt: float
+) -> tuple[list[tuple[tuple[Floats, Floats], int]], Floats]:
+    """The heavy atoms of every law that has several, and their distances."""
+    heavy = [(_heavy_atoms(law, tilt), count) for laws, count in parts for law in laws]
+    heavy = [(atoms, count) for atoms, count in heavy if len(atoms[0]) > 1]
+    if not heavy:
+        return [], np.empty(0)
+    gaps = np.unique(np.concatenate([np.abs(atoms[0][1:] - atoms[0][0]) for atoms, _ in heavy[:8]]))
+    return heavy, gaps[gaps > 0]
 
 
 def _cost(heavy: Sequence[tuple[tuple[Floats, Floats], int]], steps: Floats) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any, final
@@ -20,6 +21,10 @@ Complexes = NDArray[np.complex128]
 UNIT = 2.0**-53
 # The Faddeeva function's documented relative accuracy.
 WOFZ_ERROR = 1e-13
+# Terms so much lighter than the heaviest (in logs) are left out of sums, which are taken in chunks.
+NEGLIGIBLE, CHUNK = 80.0, 512
+# Runs of frequencies this long are worth their tables.
+LONG = 32
 
 
 class Transform(abc.ABC):
@@ -86,11 +91,29 @@ class GaussianTransform(Transform):
         values = terms * factors
         total = values.sum(axis=1)
         sizes = np.abs(values)
-        bends = np.where(sizes > 0, np.abs(real) + np.abs(exponents.imag) + np.abs(top), 0.0)
+        # every exponent is a sum of products; each may be larger than what is left of them
+        added = 0.5 * y * y + np.abs(s) * d * (np.abs(y) + 0.5 * d)
+        added = [
+            added
+            + np.abs(np.where(np.isinf(side[..., 0]), 0.0, side[..., 0]))
+            + np.abs(s) * np.abs(side[..., 1])
+            for side in (self.right, self.left)
+        ]
+        whole_added = 0.5 * np.abs(s) * np.abs(s + 1) * d * d + self._largest_weight(s)
+        bends = np.concatenate([*added, whole_added], axis=1)
+        bends = np.where(sizes > 0, bends + np.abs(top), 0.0)
         wrong = np.full(exponents.shape[1], WOFZ_ERROR)
         wrong[2 * edges :] = 0.0
         error = (sizes * (8 * UNIT + 4 * UNIT * bends + wrong[:, None])).sum(axis=1)
         return _log(total, error, top[:, 0, :] - self.log_total)
+
+    def _largest_weight(self, s: Complexes) -> Floats:
+        """How large the logs are that _whole adds."""
+        sides = np.concatenate([self.left, self.right], axis=1)
+        logs = np.abs(np.where(np.isinf(sides[..., 0]), 0.0, sides[..., 0])) + np.abs(s) * np.abs(
+            sides[..., 1]
+        )
+        return np.asarray(logs.max(axis=1, keepdims=True))
 
     def _whole(self, s: Complexes, centre: Floats) -> Complexes:
         """The whole normal law under the weights of the piece in which the tilted law has its mean."""
@@ -169,9 +192,13 @@ class LaplaceTransform(Transform):
             top = exponents.real.max(axis=1, keepdims=True)
             terms = np.where(exponents.real > -np.inf, np.exp(exponents - top), 0.0)
         values = terms * factors
-        finite = np.where(
-            terms != 0, np.abs(exponents.real) + np.abs(exponents.imag) + np.abs(top), 0.0
-        )
+        size = np.abs(s)
+        added = np.abs(np.where(np.isinf(self.masses), 0.0, self.masses))
+        flats = added + size * np.abs(self.atoms)
+        slopes = np.abs(np.where(np.isinf(keep), 0.0, keep)) + np.abs(self.log_total) + 1
+        slopes = slopes + size * (np.abs(ratio) + self.most) + np.abs(rate) * start
+        finite = np.concatenate([flats, slopes], axis=1)
+        finite = np.where(terms != 0, finite + np.abs(top), 0.0)
         error = (np.abs(values) * (16 * UNIT + 4 * UNIT * finite)).sum(axis=1)
         return _log(values.sum(axis=1), error, top[:, 0, :])
 
@@ -196,12 +223,12 @@ class AtomicTransform(Transform):
 
     __slots__ = ("laws",)
 
-    def __init__(self, laws: Sequence[AtomicLoss]) -> None:
+    def __init__(self, laws: Sequence[LossLaw]) -> None:
         self.laws = laws
 
     def log_moments(self, s: Complexes) -> tuple[Complexes, Floats]:
         rows = [
-            sum_of_exponentials(law.law.losses, law.law.log_masses, s[min(row, len(s) - 1)])
+            sum_of_exponentials(*law.atoms, s[min(row, len(s) - 1)])
             for row, law in enumerate(self.laws)
         ]
         return np.array([value for value, _ in rows]), np.array([error for _, error in rows])
@@ -222,24 +249,85 @@ def transform_of(law: LossLaw) -> type[Transform] | None:
 
 
 def sum_of_exponentials(
-    losses: Floats, log_masses: Floats, s: Complexes
+    losses: Floats, log_masses: Floats, s: Complexes, *, loss_errors: Floats | None = None
 ) -> tuple[Complexes, Floats]:
-    """log of the sum of exp(log_mass + s * loss) for a row of s, and its absolute error."""
-    total, error = np.empty(len(s), dtype=np.complex128), np.empty(len(s))
-    top = np.empty(len(s))
+    """log of the sum of exp(log_mass + s * loss) for a row of s, and its absolute error.
+
+    On a line Re s = c, frequencies in arithmetic progression take two short tables and a product of
+    matrices: exp(i (a + b) x) = exp(i a x) exp(i b x).
+    """
+    total, error, top = np.empty(len(s), dtype=np.complex128), np.empty(len(s)), np.empty(len(s))
+    rest = np.ones(len(s), dtype=bool)
+    for run in _runs(s):
+        total[run], error[run], top[run] = _along(losses, log_masses, s[run])
+        rest[run] = False
+    total[rest], error[rest], top[rest] = _apart(losses, log_masses, s[rest])
+    if loss_errors is not None:
+        levels, level = np.unique(s.real, return_inverse=True)
+        for i, order in enumerate(levels):
+            mine = level == i
+            with np.errstate(over="ignore"):
+                moduli = np.exp(log_masses + order * losses - top[mine].max())
+            error[mine] += np.abs(s[mine]) * float(moduli @ loss_errors)
+    logs, errors = _log(total[None], error[None], top[None])
+    return logs[0], errors[0]
+
+
+def _runs(s: Complexes) -> list[slice]:
+    """Long stretches of even distances on a line Re s = c."""
+    if len(s) < LONG or np.ptp(s.real) > 0:
+        return []
+    # rounded multiples of a step differ by a few units of the multiple
+    bent = np.abs(np.diff(s.imag, 2)) > 4 * UNIT * np.abs(s.imag).max()
+    cuts = [0, *(np.flatnonzero(bent) + 2).tolist(), len(s)]
+    return [slice(a, b) for a, b in itertools.pairwise(cuts) if b - a >= LONG]
+
+
+def _apart(losses: Floats, log_masses: Floats, s: Complexes) -> tuple[Complexes, Floats, Floats]:
+    """The sums at single points, scaled by exp(top), with their errors."""
+    total, error, top = np.empty(len(s), dtype=np.complex128), np.empty(len(s)), np.empty(len(s))
+    real = not s.imag.any()
     # blocks that fit the cache
     block = max(1, (1 << 15) // max(1, len(losses)))
     for start in range(0, len(s), block):
         part = slice(start, start + block)
-        exponents = log_masses + s[part, None] * losses
+        exponents = log_masses + (s.real if real else s)[part, None] * losses
         top[part] = exponents.real.max(axis=-1)
-        terms = np.exp(exponents - top[part, None])
+        terms = np.exp(exponents - np.where(top[part, None] > -np.inf, top[part, None], 0.0))
         total[part] = terms.sum(axis=-1)
-        bends = np.abs(exponents.real) + np.abs(exponents.imag) + np.abs(top[part, None])
-        bends = np.where(terms != 0, bends, 0.0)
-        error[part] = (np.abs(terms) * (16 * UNIT + 4 * UNIT * bends)).sum(axis=-1)
-    logs, errors = _log(total[None], error[None], top[None])
-    return logs[0], errors[0]
+        sizes = np.abs(terms)
+        added = np.abs(log_masses) + np.abs(s[part, None]) * np.abs(losses)
+        added = np.where(sizes > 0, added + np.abs(top[part, None]), 0.0)
+        error[part] = (sizes * (40 * UNIT + 6 * UNIT * added)).sum(axis=-1)
+    return total, error, top
+
+
+def _along(losses: Floats, log_masses: Floats, s: Complexes) -> tuple[Complexes, Floats, Floats]:
+    """The sums of one run, scaled by exp(top), with their errors."""
+    tilt, frequency = float(s[0].real), s.imag
+    logs = log_masses + tilt * losses
+    top = float(logs.max())
+    if not math.isfinite(top):
+        return np.zeros(len(s), dtype=np.complex128), np.zeros(len(s)), np.full(len(s), -np.inf)
+    heavy = logs > top - NEGLIGIBLE
+    sizes = (np.abs(log_masses) + abs(tilt) * np.abs(losses))[heavy] + abs(top)
+    x, weights = losses[heavy], np.exp(logs[heavy] - top)
+    step = frequency[1] - frequency[0] if len(s) > 1 else 0.0
+    rows = math.ceil(math.sqrt(len(s)))
+    giant = frequency[0] + step * rows * np.arange(-(-len(s) // rows))
+    baby = step * np.arange(rows)
+    total = np.zeros((len(giant), len(baby)), dtype=np.complex128)
+    for start in range(0, len(x), CHUNK):
+        part = slice(start, start + CHUNK)
+        left = np.exp(1j * giant[:, None] * x[part]) * weights[part]
+        total += left @ np.exp(1j * baby[:, None] * x[part]).T
+    mass, moment = float(weights.sum()), float((weights * np.abs(x)).sum())
+    chunks = -(-len(x) // CHUNK)
+    # each sum in turn, the exponential's argument, and the frequency taken apart
+    error = (min(CHUNK, len(x)) + chunks + 30) * mass + 6 * float((weights * sizes).sum())
+    errors = UNIT * (error + 8 * moment * np.abs(frequency))
+    errors = errors + len(losses) * math.exp(-NEGLIGIBLE)
+    return total.ravel()[: len(s)], errors, np.full(len(s), top)
 
 
 def _log(total: Complexes, error: Floats, top: Floats) -> tuple[Complexes, Floats]:

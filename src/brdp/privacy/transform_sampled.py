@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 
 from brdp.noise.base import Floats
 from brdp.noise.gaussian import LOG_ROOT_TWO_PI
-from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
+from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss, PieceLoss
 from brdp.privacy.loss_sampled import SampledLoss
-from brdp.privacy.transform import Complexes, Transform, sum_of_exponentials
+from brdp.privacy.transform import UNIT, Complexes, Transform, sum_of_exponentials
 
-NODES = 20
+NODES = 24
 _nodes, _weights = np.polynomial.legendre.leggauss(NODES)
 # log of 64/15 / (1 - 1/16) / 2 * 4^(-2 NODES) / the least weight as a share of the panel
 LOG_ERROR = (
@@ -34,7 +34,7 @@ BEYOND, ASIDE = 0.5625, 0.9375
 # oscillating factor grows by at most exp(GROWTH).
 WIDEST, ANGLE, GROWTH = 0.25, 0.47, 8.0
 # Panels lighter than this (in logs) at every order asked for are left out.
-LIGHT = -50.0
+LIGHT = -58.0
 # Nodes times orders that are summed at most; beyond, nothing is known.
 MOST_TERMS = 1 << 24
 
@@ -55,6 +55,9 @@ class _Grid:
     panel: float
     slope: float
     reach: float
+    # how many panels were judged too light or not, and the rounding of the losses
+    panels: int
+    loss_errors: Floats
 
 
 @final
@@ -76,7 +79,9 @@ class SampledTransform(Transform):
                 values.append(np.full(len(orders), complex(math.nan)))
                 errors.append(np.full(len(orders), math.inf))
                 continue
-            value, error = sum_of_exponentials(grid.losses, grid.log_masses, orders)
+            value, error = sum_of_exponentials(
+                grid.losses, grid.log_masses, orders, loss_errors=grid.loss_errors
+            )
             # the moment of real order bounds what is missing at every frequency
             real = sum_of_exponentials(grid.losses, grid.log_masses, levels.astype(np.complex128))[
                 0
@@ -125,7 +130,7 @@ def _missing(grid: _Grid, order: Floats) -> Floats:
         # where the mixture stands in the denominator its modulus may be smaller off the line
         - order * math.log(math.cos(0.5 * grid.slope * aside))
     )
-    return np.logaddexp(quadrature, LIGHT + 10)
+    return np.logaddexp(quadrature, LIGHT + 8 + math.log(1 + grid.panels))
 
 
 def _steepness(grid: _Grid, order: Floats) -> Floats:
@@ -140,7 +145,9 @@ def _lay(
     base = law.base
     most = max(1.0, float(np.abs(orders).max()))
     rest = max(math.log(2), -law.log_rest) if law.rate < 1 else math.log(2)
-    radius = math.sqrt(100 + 2 * (1 + most) * rest)
+    ratios = base.pieces.log_ratio if isinstance(base, PieceLoss) else np.empty(0)
+    ratio_most = np.abs(ratios[np.isfinite(ratios)]).max(initial=0.0)
+    radius = math.sqrt(120 + 2 * (1 + most) * (rest + ratio_most))
     if isinstance(base, GaussianLoss):
         slope = base.shift / base.sigma
         scale, limits = base.sigma, (-radius - (1 + most) * slope, radius + 2 * slope)
@@ -172,6 +179,7 @@ def _lay(
     masses: list[Floats] = []
     losses: list[Floats] = []
     densities: list[Floats] = []
+    loss_errors: list[Floats] = []
     atoms, atom_masses = law.atoms
     tops = [
         max(
@@ -198,6 +206,9 @@ def _lay(
         losses.append(loss.ravel())
         masses.append((log_mine + np.log(0.5 * fine[:, None] * _weights)).ravel())
         densities.append(density.ravel())
+        # the base loss is a sum of terms of this size, and only a share of it shows in the mixture's
+        sizes = 1 + abs(ratio) + 0.5 * slope**2 + slope * np.abs(x)
+        loss_errors.append((8 * UNIT * sizes * _share(law, slope, x, ratio)).ravel())
         if isinstance(base, GaussianLoss):
             reach = max(reach, float(np.abs(x - slope).max()))
     return _Grid(
@@ -209,6 +220,8 @@ def _lay(
         panel,
         slope,
         reach,
+        sum(len(start) for start, _, _, _ in coarse),
+        np.concatenate([*loss_errors, 8 * UNIT * (1 + np.abs(atoms) + ratio_most)]),
     )
 
 
@@ -233,6 +246,12 @@ def _base_losses(law: SampledLoss, slope: float, x: Floats, ratio: float) -> Flo
     return ratio + _peak(law, slope) - slope * x
 
 
+def _share(law: SampledLoss, slope: float, x: Floats, ratio: float) -> Floats:
+    """rate exp(l) / (1 - rate + rate exp(l)): how much of a change of the base loss l the mixture's shows."""
+    base = _base_losses(law, slope, x, ratio)
+    return np.asarray(np.exp(np.minimum(0.0, math.log(law.rate) + base - law.mixed(base))))
+
+
 def _peak(law: SampledLoss, slope: float) -> float:
     """The kernel's loss at 0."""
     return 0.5 * slope**2 if isinstance(law.base, GaussianLoss) else float(law.base.most)  # type: ignore[attr-defined]
@@ -242,9 +261,8 @@ def _subdivisions(
     law: SampledLoss, slope: float, start: Floats, size: Floats, ratio: float, frequency: float
 ) -> NDArray[np.int64]:
     """Into how many parts each panel is cut so that frequency * argument of the mixture stays small."""
-    base = _base_losses(law, slope, start - BEYOND * size, ratio)
     # the mixture 1 - rate + rate exp(l) turns by at most this share of the angle of l
-    share = np.exp(np.minimum(0.0, math.log(law.rate) + base - law.mixed(base))) / math.cos(ANGLE)
+    share = _share(law, slope, start - BEYOND * size, ratio) / math.cos(ANGLE)
     turned = frequency * slope * ASIDE * size * np.minimum(1.0, share)
     return np.maximum(1, np.ceil(turned / GROWTH)).astype(np.int64)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from brdp.datasets import adult_path
 from brdp.paper.figures import style
 from brdp.paper.figures.catalogue import all_panels
 from brdp.paper.figures.composition import CompositionPanel
@@ -16,12 +17,16 @@ from brdp.paper.figures.panel import Panel
 from brdp.paper.figures.rate import RatePanel
 
 pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+from matplotlib.text import Text
+
+LEAST_TYPE = 6.0
+"""Points; a figure is one column wide, so this is what a reader of a journal gets."""
+TALLEST = 9.0
+"""Inches; the height of a journal's column."""
 
 
 def texts_of(figure: Any) -> Iterator[tuple[str, Any]]:
     """Every text that is drawn, with its box on the page."""
-    from matplotlib.text import Text
-
     figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     outside = {id(text) for axes in figure.axes for text in _ticks_out_of_view(axes)}
@@ -70,7 +75,9 @@ def check(panel: Panel) -> None:
                 assert any(one.get_ylabel() or one.get_yticklabels() for one in shared_y), (
                     panel.name
                 )
-            assert figure.get_size_inches()[0] <= style.PAGE
+            assert figure.get_size_inches()[0] <= style.COLUMN
+            assert figure.get_size_inches()[1] <= TALLEST
+            assert min(text.get_fontsize() for text in figure.findobj(Text)) >= LEAST_TYPE
         finally:
             import matplotlib.pyplot as plt
 
@@ -96,9 +103,9 @@ def test_control_overlapping_texts_are_found() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_every_figure_is_readable() -> None:
-    from brdp.datasets import adult_path
-
-    for panel in all_panels(adult=adult_path(), gowalla=None):
-        check(panel)
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "panel", all_panels(adult=adult_path(), gowalla=None), ids=lambda panel: panel.name
+)
+def test_every_figure_is_readable(panel: Panel) -> None:
+    check(panel)

@@ -25,6 +25,7 @@ from brdp.paper.formulas.composition import (
 from brdp.paper.formulas.kernel import GaussianKernel, gaussian_profile
 from brdp.paper.formulas.leakage import recycling_loss, recycling_weight
 from brdp.paper.truth import curve_of, exact_plan
+from brdp.planning import plan
 from brdp.privacy.compose import compose
 
 _DELTA = 1e-5
@@ -199,6 +200,22 @@ def more_leakage() -> tuple[Evidence, ...]:
             high = float(compose({recycled: count}).epsilon(delta=_DELTA))
             setting = f"Gaussian, one release at ({epsilon:g}, 1e-5), Δ = θ = 1, T = {count}"
             out.append(Evidence(setting, "ε at δ = 1e-5 (plain; recycled exactly)", low, high))
+    return tuple(out)
+
+
+def gain_in_company() -> tuple[Evidence, ...]:
+    """Acceptance at one total for T releases: the plain Gaussian, and recycled noise planned for it."""
+    out = []
+    for count in (1, 5, 20):
+        # T Gaussian releases are one at sqrt(T) times the sensitivity
+        alone = calibrated_gaussian(epsilon=3.0, delta=_DELTA, sensitivity=np.sqrt(count))
+        found = plan(
+            sensitivity=1.0, within=1.0, epsilon=3.0, delta=_DELTA, count=count, kernel="gaussian"
+        )
+        setting = f"Gaussian, T = {count} at a total of (3, 1e-5), Δ = θ = 1"
+        plain = float(alone.acceptance(-1.0, 1.0))
+        words = "acceptance (plain; recycled, planned for the total)"
+        out.append(Evidence(setting, words, plain, float(found.acceptance)))
     return tuple(out)
 
 

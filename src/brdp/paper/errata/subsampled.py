@@ -6,6 +6,7 @@ import numpy as np
 
 from brdp.paper.errata.erratum import Evidence, Frequency
 from brdp.paper.formulas.budget import gaussian_for, split_at
+from brdp.paper.formulas.kernel import GaussianKernel
 from brdp.paper.formulas.noise import acceptance_rate
 from brdp.paper.formulas.subsampling import (
     CountQuery,
@@ -16,6 +17,7 @@ from brdp.paper.formulas.subsampling import (
     average_variance_as_derived,
     before_amplification,
     convolved_acceptance,
+    optimal_sampling_rate,
     poisson_sum_variance,
     subsampled_split,
     sum_variance_as_derived,
@@ -205,3 +207,20 @@ def tiny_samples_frequency() -> tuple[Frequency, ...]:
             "Algorithm 4 wants tiny samples",
         ),
     )  # fmt: skip
+
+
+def private_rate() -> tuple[Evidence, ...]:
+    """What Algorithm 4 answers for two neighbouring data sets that differ in one counted person."""
+    found = optimal_sampling_rate(
+        epsilon=np.full(2, 0.1), delta=1e-5, sensitivity=1.0, lower=-3.0, upper=3.0,
+        population=np.full(2, 1000.0), query=CountQuery(np.array([0.1, 0.101])), tolerance=1e-6,
+    )  # fmt: skip
+    kernel = found.split.kernel
+    if not isinstance(kernel, GaussianKernel):
+        raise TypeError("expected a Gaussian kernel")
+    setting = "count, (.1, 1e-5), Δ = 1, θ = 3, N = 1000: 100 counted; 101 counted"
+    (p, other), (sigma, another) = found.sampling_rate, np.asarray(kernel.sigma)
+    return (
+        Evidence(setting, "Algorithm 4's p (one; its neighbour)", float(p), float(other)),
+        Evidence(setting, "the kernel's σ (one; its neighbour)", float(sigma), float(another)),
+    )

@@ -120,7 +120,7 @@ class AcceptancePanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         figure, axes = style.new_figure(
-            style.PAGE, 5.4, nrows=3, ncols=len(self.sensitivities), sharex=True, sharey="row",
+            style.COLUMN, 4.9, nrows=3, ncols=len(self.sensitivities), sharex=True, sharey="row",
             height_ratios=(1.9, 1, 1),
         )  # fmt: skip
         for i, sensitivity in enumerate(self.sensitivities):
@@ -145,13 +145,14 @@ class AcceptancePanel(Panel):
             style.log_y(middle)
             middle.set_ylim(1e-9, 30)
             bottom.set_ylim(0, 1.2)
-            bottom.set_xlabel("promised ε (at δ = 1e-5)")
+            bottom.set_xticks([0, 2, 4, 6])
+            bottom.set_xlabel(f"promised ε (δ = {style.number(self.delta)})")
             style.letter(top, f"({'ab'[i]}) θ = {self.within:g}, Δ = {sensitivity:g}")
         axes[0, 0].set_ylabel("acceptance rate P(|N| ≤ θ)")
         axes[1, 0].set_ylabel("true δ / promised δ")
         axes[2, 0].set_ylabel("true ε / promised ε")
         axes[0, 0].set_ylim(0, 1)
-        axes[0, 0].legend(loc="lower right")
+        style.legend_below(figure, axes[0, 0], columns=2)
         return figure
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """Figures 7 and 8 of the paper: noisy answers and acceptance on Adult and on Gowalla.
 
-One panel is one query on one data set: on the left 1,000 answers on each of ten disjoint subsets,
-on the right the acceptance against epsilon; each as printed, with its true cost, and exact.
+One panel is one query on one data set: above, 1,000 answers on each of ten disjoint subsets;
+below, the acceptance against epsilon; each as printed, with its true cost, and exact.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ class AnswersPanel(Panel):
             "Sampled mechanisms use Algorithm 4's rate for a subset, with the spread of the clipped values, "
             f"searched from p = {LEAST_SAMPLE:g}: searched from 0, as printed, it can end at a sample of "
             "three people (errata, E16). The Laplace ones use the Gaussian's rate, as the paper does. In "
-            "(e) and (f) they have noise for Δ/p and keep the promise.",
+            "(c) and (f) they have noise for Δ/p and keep the promise. Samples are Poisson: each person is kept "
+            "with probability p, which is what the cost is exact for.",
         )
         return (*self.source.choices, *own)
 
@@ -172,24 +173,32 @@ class AnswersPanel(Panel):
         return rows
 
     def draw(self, rows: Rows) -> Figure:
-        figure, axes = style.new_figure(
-            style.PAGE, 6.6, nrows=3, ncols=2, height_ratios=(1.25, 0.9, 1.25)
+        figure, grid = style.new_figure(
+            style.COLUMN, 8.8, nrows=6, height_ratios=(1.25, 0.8, 1.25, 1, 0.8, 1)
         )
-        for row, version in ((0, "paper"), (2, "exact")):
-            self._boxes(axes[row, 0], rows, version)
-            self._lines(axes[row, 1], rows, version)
-        self._left_cost(axes[1, 0], rows)
-        self._right_cost(axes[1, 1], rows)
-        style.letter(axes[0, 0], f"(a) paper: ε = {self.left.epsilon:g}, {self._words(self.left)}")
-        style.letter(axes[0, 1], f"(b) paper: {self._words(self.right)}")
-        style.letter(axes[1, 0], "(c) paper, true cost of (a)")
-        style.letter(axes[1, 1], "(d) paper, true cost of (b)")
-        style.letter(axes[2, 0], "(e) exact, at the promise of (a)")
-        style.letter(axes[2, 1], "(f) exact, at the promise of (b)")
-        axes[2, 1].set_xlabel(f"promised ε (at δ = {self.right.delta:g})")
-        handles, labels = axes[0, 1].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=6, columnspacing=1.0)
+        axes = grid[:, 0]
+        for boxes, lines, version in ((axes[0], axes[3], "paper"), (axes[2], axes[5], "exact")):
+            self._boxes(boxes, rows, version)
+            self._lines(lines, rows, version)
+        self._left_cost(axes[1], rows)
+        self._right_cost(axes[4], rows)
+        style.letter(axes[0], f"(a) paper: ε = {self.left.epsilon:g}, {self._words(self.left)}")
+        style.letter(axes[1], "(b) paper, true cost of (a)")
+        style.letter(axes[2], "(c) exact, at the promise of (a)")
+        style.letter(axes[3], f"(d) paper: {self._words(self.right)}")
+        style.letter(axes[4], "(e) paper, true cost of (d)")
+        style.letter(axes[5], "(f) exact, at the promise of (d)")
+        for one in axes[3:5]:
+            one.tick_params(labelbottom=False)
+        for one in axes[:2]:
+            one.tick_params(labelbottom=False)
+        axes[5].set_xlabel(f"promised ε (at δ = {style.number(self.right.delta)})")
+        style.legend_below(figure, axes[3], columns=3)
         return figure
+
+    @property
+    def _unit(self) -> str:
+        return "people" if self.ask.word == "count" else self.source.unit
 
     def _words(self, budget: Budget) -> str:
         return f"Δ = {budget.sensitivity:g}, θ = {budget.within:g}"
@@ -226,7 +235,7 @@ class AnswersPanel(Panel):
         names = [*(f"$-10^{k}$" for k in below), "−θ", "0", "θ", *(f"$10^{k}$" for k in powers)]
         axes.set_yticks(ticks, names)
         axes.minorticks_off()
-        axes.set_ylabel("error of the answer")
+        axes.set_ylabel(f"error ({self._unit})")
         self._names(axes)
 
     def _names(self, axes: Axes) -> None:
@@ -291,6 +300,8 @@ class AnswersPanel(Panel):
             return pick(rows, part="left", version=version, mechanism=mechanism, subset="all")[0]
 
         sampled = total("paper", "SMP-Gau-BRDP")
+        along = pick(rows, part="right", version="paper", mechanism="SMP-Gau-BRDP", subset="all")
+        rates = [f"{rate:.2f}" for rate in column(along, "sampling_rate")]
         said = [
             f"Data: {source['source']}; ten subsets of {int(source['size']):,} people.",
             f"At ε = {self.left.epsilon:g}: Gaussian {float(total('paper', 'Gau-DP')['acceptance']):.3f}, "
@@ -298,15 +309,18 @@ class AnswersPanel(Panel):
             f"{float(total('exact', 'Gau-BRDP')['acceptance']):.3f}; Laplace "
             f"{float(total('paper', 'Lap-DP')['acceptance']):.3f}, "
             f"{float(total('paper', 'Lap-BRDP')['acceptance']):.3f}, "
-            f"{float(total('exact', 'Lap-BRDP')['acceptance']):.3f}.",
+            f"{float(total('exact', 'Lap-BRDP')['acceptance']):.3f} (shares of "
+            f"{self.parts * self.answers:,} answers: within 0.01 of the truth).",
             f"The sampled Gaussian mechanism (p = {float(sampled['sampling_rate']):.3f}) truly costs ε = "
             f"{float(sampled['true_epsilon']):.3g} at δ = {self.left.delta:g}; made to keep the promise it "
             f"accepts {float(total('exact', 'SMP-Gau-BRDP')['acceptance']):.3f}.",
+            f"Along (d) Algorithm 4 takes p = {', '.join(rates)}: near 0.1, where its search begins, it "
+            "answers from a tenth of the people (errata, E16).",
         ]
         if self.ask.word == "average":
             said.append(
                 "With the caption's Δ and θ every mechanism is within the bounds at the caption's ε; only "
-                "far smaller ε tell them apart, hence the logarithmic axis on the right."
+                "far smaller ε tell them apart, hence the logarithmic axis of (d) to (f)."
             )
         return tuple(said)
 

@@ -95,6 +95,11 @@ class Source(ABC):
 
     @property
     @abstractmethod
+    def unit(self) -> str:
+        """What a person's number is counted in."""
+
+    @property
+    @abstractmethod
     def path(self) -> Path:
         """The file."""
 
@@ -114,6 +119,10 @@ class Adult(Source):
     @property
     def name(self) -> str:
         return "adult"
+
+    @property
+    def unit(self) -> str:
+        return "thousand dollars"
 
     @property
     def path(self) -> Path:
@@ -141,6 +150,10 @@ class Gowalla(Source):
     @property
     def name(self) -> str:
         return "gowalla"
+
+    @property
+    def unit(self) -> str:
+        return "months"
 
     @property
     def path(self) -> Path:

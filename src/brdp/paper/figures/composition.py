@@ -127,7 +127,7 @@ class CompositionPanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         figure, axes = style.new_figure(
-            style.PAGE, 4.4, nrows=2, ncols=2, sharex=True, height_ratios=(1.5, 1)
+            style.COLUMN, 3.9, nrows=2, ncols=2, sharex=True, height_ratios=(1.5, 1)
         )
         for i, word in enumerate(("gaussian", "laplace")):
             top, bottom = axes[:, i]
@@ -141,11 +141,11 @@ class CompositionPanel(Panel):
             top.set_xscale("log")
             style.log_y(top)
             bottom.set_xlabel("number of releases T")
-            title = f"({'ab'[i]}) {word.capitalize()} kernel, one release at ε = {self.epsilon:g}"
+            title = f"({'ab'[i]}) {word.capitalize()}, ε = {self.epsilon:g}"
             style.letter(top, title)
-        axes[0, 0].set_ylabel(f"total ε at δ = {self.delta:g}")
-        axes[1, 0].set_ylabel("relative to plain")
-        axes[0, 0].legend(loc="upper left")
+        axes[0, 0].set_ylabel(f"total ε at δ = {style.number(self.delta)}")
+        axes[1, 0].set_ylabel("total ε / plain")
+        style.legend_below(figure, axes[0, 0], columns=2)
         return figure
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:

@@ -76,8 +76,7 @@ class ErrataPanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         counts = [row for row in pick(rows, part="frequency") if int(row["broken"]) > 0]
-        figure, axes = style.new_figure(style.PAGE, 4.6, ncols=2, width_ratios=(1, 1.05))
-        left, right = axes[0]
+        figure, (left, right) = style.stacked_figure(style.COLUMN, 6.4, ratios=(1, 1.7))
         for word, (colour, dash) in _LOOKS.items():
             some = pick(rows, part="ratio", kernel=word)
             ratio = [max(value, _SHOWN_FROM / 10) for value in column(some, "ratio")]
@@ -93,7 +92,7 @@ class ErrataPanel(Panel):
         left.set_xlim(_SHOWN_FROM, 1e4)
         left.set_ylim(0, 1.01)
         left.set_xlabel("true δ / promised δ of Algorithm 1's rate")
-        left.set_ylabel("share of 1,440 settings at or below")
+        left.set_ylabel("share of 1,440 settings")
         left.legend(loc="upper left")
         style.letter(left, "(a) Algorithm 1 over the grid")
         share = [int(row["broken"]) / int(row["settings"]) for row in counts]
@@ -105,10 +104,11 @@ class ErrataPanel(Panel):
                 textcoords="offset points", va="center", fontsize=6,
             )  # fmt: skip
         right.set_yticks(places, [f"{row['label']}  {row['short']}" for row in counts], fontsize=6)
-        right.set_xlim(0, 1.25)
-        right.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
+        right.set_xlim(0, 1.45)
+        right.set_xticks([0, 0.5, 1.0])
         right.grid(visible=False, axis="y")
-        right.set_xlabel("share of settings where the claim fails")
+        right.set_ylim(-0.7, len(counts) - 0.3)
+        right.set_xlabel("share of settings where it fails")
         style.letter(right, "(b) how often each claim fails")
         return figure
 

@@ -42,14 +42,12 @@ class Mechanism:
     claimed: float
 
     def answers(self, values: Floats, *, count: int, rng: np.random.Generator) -> Floats:
-        """Errors of `count` answers to the sum of `values` (sampled and rescaled when p < 1)."""
+        """Errors of `count` answers to the sum of `values` (a Poisson sample, rescaled, when p < 1)."""
         noise = self.noise.sample(count, rng=rng)
         if self.sampling_rate >= 1.0:
             return noise
-        size = max(1, round(self.sampling_rate * values.size))
-        keys = rng.random((count, values.size), dtype=np.float32)
-        picked = np.argpartition(keys, size - 1, axis=1)[:, :size]
-        estimate = values[picked].sum(axis=1) * (values.size / size)
+        kept = rng.random((count, values.size), dtype=np.float32) < self.sampling_rate
+        estimate = kept @ values / self.sampling_rate
         return np.asarray(estimate - values.sum() + noise)
 
 

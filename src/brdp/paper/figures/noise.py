@@ -115,7 +115,7 @@ class NoisePanel(Panel):
             density = pick(rows, part="density", series=series)
             label = f"{series}: {float(cost['acceptance']):.3f} within ±θ"
             if series != "Gaussian DP":
-                label += f", true δ = {float(cost['true_delta']):.1e}"
+                label += f", true δ = {style.scientific(float(cost['true_delta']))}"
             top.plot(
                 column(density, "x"),
                 column(density, "y"),
@@ -126,19 +126,21 @@ class NoisePanel(Panel):
             drawn = pick(rows, part="draws", series=series)
             edges = [*column(drawn, "x"), self.reach]
             bottom.stairs(column(drawn, "y"), edges, color=colour, linestyle=dash, linewidth=1.1)
-        for one in (top, bottom):
+        for one, part in ((top, 0.62), (bottom, 0.95)):
             for bound in (-self.within, self.within):
                 one.axvline(
-                    bound, 0, 0.62, color=style.PROMISE, linewidth=0.8, linestyle=(0, (1, 1.5))
+                    bound, 0, part, color=style.PROMISE, linewidth=0.8, linestyle=(0, (1, 1.5))
                 )
             one.set_xlim(-self.reach, self.reach)
-            one.set_ylabel("density")
+            one.set_ylabel("density (1/Δ)")
         highest = max(column(pick(rows, part="density"), "y"))
         top.set_ylim(0, 1.7 * highest)
-        bottom.set_ylim(0, 1.7 * highest)
+        bottom.set_ylim(0, 1.1 * highest)
         top.legend(loc="upper left")
-        bottom.set_xlabel("noise (units of the sensitivity)")
-        style.letter(top, f"(a) density, ε = {self.epsilon:g}, δ = {self.delta:g}, θ = Δ = 1")
+        bottom.set_xlabel("noise (in sensitivities Δ)")
+        style.letter(
+            top, f"(a) density, ε = {self.epsilon:g}, δ = {style.number(self.delta)}, θ = Δ = 1"
+        )
         style.letter(bottom, f"(b) {self.draws:,} draws")
         return figure
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LOOKS = {
-    "baseline": ("baseline (Remark 1)", style.SECOND, (0, (3, 1.2, 1, 1.2))),
+    "baseline": ("Remark 1", style.SECOND, (0, (3, 1.2, 1, 1.2))),
     "paper": ("Algorithm 1", style.PAPER, "-"),
-    "exact": ("largest exact rate", style.EXACT, (0, (5, 1.5))),
+    "exact": ("largest exact q", style.EXACT, (0, (5, 1.5))),
 }
 
 
@@ -92,8 +92,8 @@ class RatePanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         figure, axes = style.new_figure(
-            style.PAGE, 5.2, nrows=3, ncols=len(self.deltas), sharex=True, sharey="row",
-            height_ratios=(1.3, 1, 1),
+            style.COLUMN, 4.6, nrows=3, ncols=len(self.deltas), sharex=True, sharey="row",
+            height_ratios=(1.4, 1, 1),
         )  # fmt: skip
         for i, delta in enumerate(self.deltas):
             top, middle, bottom = axes[:, i]
@@ -105,20 +105,22 @@ class RatePanel(Panel):
                 top.plot(x, column(some, "rate"), label=label, **look)
                 middle.plot(x, ratio, **look)
                 bottom.plot(x, column(some, "true_epsilon"), **look)
-            style.letter(top, f"({'abc'[i]}) δ = {delta:g}")
+            style.letter(top, f"({'abc'[i]}) δ = {style.number(delta)}")
             style.promise_line(middle, 1.0)
             style.promise_line(bottom, self.epsilon)
             style.log_y(middle)
-            bottom.set_xlabel("kernel's budget ε_y")
+            bottom.set_xticks([1, 2, 3])
+            bottom.set_xlim(0, 1.05 * self.epsilon)
         axes[0, 0].set_ylabel("recycling rate q")
         axes[1, 0].set_ylabel("true δ / promised δ")
         axes[2, 0].set_ylabel("true ε at δ")
         axes[0, 0].set_ylim(-0.02, 1.02)
         axes[1, 0].set_ylim(1e-9, 1e2)
-        axes[0, 0].legend(loc="lower left")
+        axes[2, len(self.deltas) // 2].set_xlabel(r"budget of the kernel, $\varepsilon_y$")
+        style.legend_below(figure, axes[0, 0], columns=3)
         for axis, value in ((axes[1, -1], 1.0), (axes[2, -1], self.epsilon)):
             axis.annotate(
-                "promise", (0.02, value), xycoords=axis.get_yaxis_transform(), xytext=(0, 2),
+                "promise", (0.03, value), xycoords=axis.get_yaxis_transform(), xytext=(0, 2),
                 textcoords="offset points", fontsize=7, color=style.PROMISE,
             )  # fmt: skip
         axes[2, 0].set_ylim(0, 1.2 * self.epsilon)

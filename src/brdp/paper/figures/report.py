@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from brdp.paper.figures.runner import Finished, write_atomically
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #ddd;padding-top:1.5rem}
-img{width:100%;height:auto;max-width:58rem}img.narrow{max-width:30rem}
+img{width:100%;height:auto;max-width:34rem}
 table{border-collapse:collapse;font-size:12px;display:block;overflow-x:auto;margin:1rem 0}
 td,th{border:1px solid #ccc;padding:.25rem .45rem;text-align:left;vertical-align:top}
 th{background:#f4f4f4}.choice{color:#555;font-size:13px}nav a{margin-right:1rem;white-space:nowrap}
@@ -26,6 +27,9 @@ _INTRODUCTION = (
     "and is left out. Seeds are fixed: the same command gives the same report, apart from times."
 )
 
+_INDEX = re.compile(r"(?<![\w.`])([A-Za-zΑ-Ωα-ω])_([A-Za-zα-ωΑ-Ω]{1,6})\b")
+_POWER = re.compile(r"\b(\d(?:\.\d+)?)e([-+]\d+)\b")
+
 GOWALLA_MISSING = (
     "The Gowalla panels are left out: the data may not be shipped. Take loc-gowalla_totalCheckins.txt.gz from "
     "the Gowalla page of the SNAP collection and run the same command with --gowalla PATH (any table with "
@@ -36,7 +40,7 @@ GOWALLA_MISSING = (
 def write_report(finished: Sequence[Finished], *, out: Path, notes: Sequence[str]) -> Path:
     """Write OUT/report.html from finished panels; nothing in it is fetched from elsewhere."""
     links = "".join(
-        f'<a href="#{done.panel.name}">{html.escape(done.panel.title)}</a> ' for done in finished
+        f'<a href="#{done.panel.name}">{_typeset(done.panel.title)}</a> ' for done in finished
     )
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8>",
@@ -56,13 +60,12 @@ def write_report(finished: Sequence[Finished], *, out: Path, notes: Sequence[str
 def _section(done: Finished) -> str:
     panel = done.panel
     svg = base64.b64encode((done.folder / f"{panel.name}.svg").read_bytes()).decode("ascii")
-    narrow = " class=narrow" if panel.name == "noise" else ""
-    said = "".join(f"<p>{html.escape(line)}</p>" for line in panel.sentences(done.rows))
-    chosen = "".join(f"<li>{html.escape(line)}</li>" for line in panel.choices)
-    title = html.escape(panel.title)
+    said = "".join(f"<p>{_typeset(line)}</p>" for line in panel.sentences(done.rows))
+    chosen = "".join(f"<li>{_typeset(line)}</li>" for line in panel.choices)
+    title = _typeset(panel.title)
     parts = [
         f"<section><h2 id='{panel.name}'>{title}</h2>",
-        f"<img{narrow} alt='{title}' src='data:image/svg+xml;base64,{svg}'>",
+        f"<img alt='{html.escape(panel.title)}' src='data:image/svg+xml;base64,{svg}'>",
         said,
         f"<p class=choice>Chosen where the paper leaves it open, or noted:</p><ul class=choice>{chosen}</ul>",
     ]
@@ -81,9 +84,9 @@ def _section(done: Finished) -> str:
 
 
 def _table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
-    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in header)
+    head = "".join(f"<th>{_typeset(cell)}</th>" for cell in header)
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in cells
+        "<tr>" + "".join(f"<td>{_typeset(cell)}</td>" for cell in row) + "</tr>" for row in cells
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -123,8 +126,15 @@ def _markdown(text: str) -> str:
     return "\n".join(out)
 
 
-def _inline(text: str) -> str:
+def _typeset(text: str) -> str:
+    """Plain text as HTML: a letter's index goes below the line, a power of ten above it."""
     done = html.escape(text, quote=False)
+    done = _INDEX.sub(r"\1<sub>\2</sub>", done)
+    return _POWER.sub(lambda found: f"{found[1]}·10<sup>{int(found[2])}</sup>", done)
+
+
+def _inline(text: str) -> str:
+    done = _typeset(text)
     for mark, tag in (("**", "strong"), ("`", "code"), ("*", "em")):
         pieces = done.split(mark)
         if len(pieces) % 2 == 1:

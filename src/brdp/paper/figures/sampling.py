@@ -116,8 +116,8 @@ class SamplingPanel(Panel):
         return rows
 
     def draw(self, rows: Rows) -> Figure:
-        figure, axes = style.new_figure(style.PAGE, 3.1, ncols=3)
-        first, second, third = axes[0]
+        figure, axes = style.new_figure(style.COLUMN, 5.6, nrows=3, sharex=True)
+        first, second, third = axes[:, 0]
         for word, colour in _COLOURS.items():
             some = pick(rows, query=word)
             x = column(some, "population")
@@ -138,16 +138,15 @@ class SamplingPanel(Panel):
             linestyle=(0, (5, 1.5)), linewidth=1, label="(a) exact: p = 1",
         )  # fmt: skip
         style.promise_line(third, self.epsilon)
-        for one in axes[0]:
-            one.set_xscale("log")
-            one.set_xlabel("people in the data, N")
+        third.set_xscale("log")
+        third.set_xlabel("people in the data, N")
         first.set_ylabel("sampling rate p")
         first.set_ylim(-0.03, 1.06)
         second.set_ylabel("acceptance rate")
         style.log_y(second)
-        third.set_ylabel(f"true ε at δ = {self.delta:g}")
+        third.set_ylabel(f"true ε at δ = {style.number(self.delta)}")
         style.log_y(third)
-        third.set_ylim(bottom=0.6 * self.epsilon)
+        third.set_ylim(bottom=0.35 * self.epsilon)
         third.annotate(
             f"promised ε = {self.epsilon:g}", (max(self.populations), self.epsilon), fontsize=7,
             xytext=(0, -9), textcoords="offset points", ha="right", color=style.PROMISE,
@@ -159,7 +158,7 @@ class SamplingPanel(Panel):
             _line((0, (5, 1.5)), "exact plan, p = 1"),
         ]
         labels += ["(b) Algorithm 4's claim", "(b) its noise, in truth", "(b) exact plan, p = 1"]
-        figure.legend([*handles, *kinds], labels, loc="outside lower center", ncols=4)
+        figure.legend([*handles, *kinds], labels, loc="outside lower center", ncols=2)
         style.letter(first, "(a) Algorithm 4's choice")
         style.letter(second, "(b) acceptance")
         style.letter(third, "(c) what it truly costs")

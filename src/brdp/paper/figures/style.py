@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMN = 3.5
-"""One column of a journal page, in inches."""
-PAGE = 7.2
-"""The full width of a page, in inches."""
+"""One column of a journal page, in inches: every figure fits it, with type of at least 6 points."""
 
 # Okabe and Ito's palette. Colour never stands alone: each use has its own dash or marker too.
 PLAIN = "#000000"
@@ -26,6 +25,8 @@ BEST = "#009E73"
 PROMISE = "#777777"
 SECOND = "#E69F00"
 THIRD = "#56B4E9"
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -71,9 +72,37 @@ def new_figure(width: float, height: float, **layout: Any) -> tuple[Figure, Any]
     return figure, axes
 
 
+def stacked_figure(width: float, height: float, *, ratios: tuple[float, ...]) -> tuple[Figure, Any]:
+    """A figure of axes one under another, each with a left margin of its own."""
+    pyplot = require("matplotlib.pyplot", extra="plot")
+    figure = pyplot.figure(figsize=(width, height), layout="constrained")
+    parts = figure.subfigures(len(ratios), 1, height_ratios=ratios)
+    return figure, [part.subplots() for part in parts]
+
+
 def letter(axes: Axes, text: str) -> None:
     """Put a panel's letter and title above its axes."""
     axes.set_title(text, fontsize=8, loc="left")
+
+
+def number(value: float) -> str:
+    """A number as a figure names it: powers of ten as such, others in full."""
+    exponent = round(math.log10(value))
+    if abs(exponent) > 2 and math.isclose(value, 10.0**exponent, rel_tol=1e-12):
+        return "10" + str(exponent).translate(_RAISED)
+    return f"{value:g}"
+
+
+def scientific(value: float) -> str:
+    """A number with two digits and a power of ten."""
+    digits, exponent = f"{value:.1e}".split("e")
+    return f"{digits}·10" + str(int(exponent)).translate(_RAISED)
+
+
+def legend_below(figure: Figure, axes: Axes, *, columns: int) -> None:
+    """One legend for the whole figure, under it."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, columnspacing=1.2)
 
 
 def promise_line(axes: Axes, value: float, label: str | None = None) -> None:

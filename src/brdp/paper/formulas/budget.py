@@ -145,7 +145,8 @@ def optimal_split(
 
     while np.max((high - low) / scale, initial=0.0) > tolerance:
         first, second = low + (high - low) / 3.0, high - (high - low) / 3.0
-        right = value(split(first)) > value(split(second))
+        both = value(split(np.stack([first, second])))
+        right = both[0] > both[1]
         low = np.where(right, first, low)
         high = np.where(right, high, second)
     return split(0.5 * (low + high))

@@ -78,7 +78,7 @@ class AverageQuery(Query):
 class CountQuery(Query):
     """Count: sqrt(N (1-p) p_c (1-p_c)/p), p_c the share of people counted."""
 
-    share: float
+    share: float | Floats
 
     def sampling_deviation(self, *, population: ArrayLike, sampling_rate: ArrayLike) -> Floats:
         n, p = np.asarray(population, float), np.asarray(sampling_rate, float)

@@ -12,7 +12,7 @@ pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
 import pyarrow
 
-from brdp.catalog import Clip, Column, ColumnUnit, Kind, RowUnit, Table
+from brdp.catalog import Clip, Column, ColumnUnit, RowUnit, Table
 from brdp.data import (
     BoundingKey,
     EngineFailed,
@@ -270,28 +270,6 @@ def test_names_and_texts_cannot_break_out(name):
     columns = {name: [name, "other", "\\"], "v": [1, 2, 3]}
     sql = f"SELECT SUM(v) FROM t WHERE {quoted} IN ('{text}', '\\') GROUP BY {quoted}"
     assert ask(sql, columns, clips=[("v", WHOLE)], unit=ColumnUnit(name)) == [[1, 3]]
-
-
-def test_frames_of_every_library():
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
-    values = {"v": [1.0, 2.5, None]}
-    for frame in (
-        pandas.DataFrame(values),
-        polars.DataFrame(values),
-        polars.LazyFrame(values),
-        pyarrow.table(values),
-    ):
-        table = Table(
-            name="t", source=FrameSource(frame), unit=RowUnit(), columns=(Column("v", clip=REAL),)
-        )
-        engine = open_source(table.source)
-        assert engine.schema == {"v": Kind.REAL}
-        query = parse("SELECT SUM(v) FROM t EPSILON 1")
-        found = exact_totals(query, table=table, engine=engine, key=KEY)
-        assert found.of(totals_of_query(query, table)[0]) == ((7 * STEP // 2,),)
-        engine.close()
-    with pytest.raises(InvalidInput, match="Arrow"):
-        open_source(FrameSource([1, 2, 3]))
 
 
 def test_nothing_private_is_shown():

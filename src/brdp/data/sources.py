@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import singledispatch
-from typing import Any, final
+from typing import final
 
 from brdp.catalog.schema import csv_header, files_of
 from brdp.catalog.source import CSVSource, ParquetSource, PostgresSource, Source, SparkSource
 from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine
+from brdp.data.frames import registrable
 from brdp.data.postgres_engine import PostgresEngine
 from brdp.data.spark_engine import SparkEngine
 from brdp.errors import InvalidInput
@@ -65,7 +66,7 @@ def _csv(source: CSVSource) -> Engine:
 
 @open_source.register
 def _frame(source: FrameSource) -> Engine:
-    return DuckDBEngine("SELECT * FROM brdp_frame", frame=_registrable(source.frame))
+    return DuckDBEngine("SELECT * FROM brdp_frame", frame=registrable(source.frame))
 
 
 @open_source.register
@@ -76,21 +77,6 @@ def _postgres(source: PostgresSource) -> Engine:
 @open_source.register
 def _spark(source: SparkSource) -> Engine:
     return SparkEngine(source)
-
-
-def _registrable(frame: object) -> object:
-    module = type(frame).__module__.partition(".")[0]
-    if module not in ("pandas", "polars", "pyarrow"):
-        raise InvalidInput(
-            "frame",
-            expected="a pandas, Polars or Arrow table",
-            got=type(frame).__name__,
-            remedy="Convert it, or save it as Parquet and give the path.",
-        )
-    if module == "polars":
-        polars: Any = frame
-        return (polars.collect() if hasattr(polars, "collect") else polars).to_arrow()
-    return frame
 
 
 def _text(text: str) -> str:

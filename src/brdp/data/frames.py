@@ -1,0 +1,62 @@
+"""Frames in memory, in a form whose types do not depend on their values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from brdp import _extras
+from brdp.errors import InvalidInput
+
+
+def registrable(frame: object) -> object:
+    """What DuckDB reads: the frame itself, an Arrow table of it, or one without mixed columns."""
+    known: Any = frame
+    module = type(frame).__module__.partition(".")[0]
+    if module == "pandas" and hasattr(frame, "columns"):
+        return _typed(known)
+    if module == "polars" and hasattr(frame, "lazy"):
+        return _arrow(known.lazy().collect())
+    # a reader of Arrow batches can be read once: the second question would find it empty
+    if module == "pyarrow" and hasattr(frame, "schema") and not hasattr(frame, "read_next_batch"):
+        return frame
+    raise InvalidInput(
+        "frame",
+        expected="a pandas, Polars or Arrow table",
+        got=type(frame).__name__,
+        remedy="Convert it, or save it as Parquet and give the path.",
+    )
+
+
+def _arrow(frame: Any) -> object:
+    try:
+        return frame.to_arrow()
+    except Exception:  # Arrow's or Polars's own; which columns there are decides it, no value does
+        raise InvalidInput(
+            "frame",
+            expected="columns of types that Arrow has",
+            got=", ".join(str(kind) for kind in frame.dtypes),
+        ) from None
+
+
+def _typed(frame: Any) -> Any:
+    """A pandas frame with every column of objects or categories as text.
+
+    Else the first values would decide the type of such a column, and so one row whether a question fails.
+    """
+    pandas = _extras.require("pandas", extra="frames")
+    mixed = [
+        place
+        for place, kind in enumerate(frame.dtypes)
+        if kind == object or isinstance(kind, pandas.CategoricalDtype)  # noqa: E721 - a dtype
+    ]
+    if not mixed:
+        return frame
+    frame = frame.copy(deep=False)
+    for place in mixed:
+        column = frame.iloc[:, place].astype(object)
+        texts = [
+            None if missing else str(value).encode("utf-8", "replace").decode()
+            for value, missing in zip(column, column.isna(), strict=True)
+        ]
+        frame.isetitem(place, pandas.array(texts, dtype="string"))
+    return frame

@@ -211,6 +211,18 @@ def test_bounds_are_inclusive_and_arrays_keep_their_shape():
     assert (real.pdf(np.array([-1.01, -1.0, 2.0, 2.01])) > 0).tolist() == [False, True, True, False]
 
 
+@pytest.mark.parametrize(("core", "step", "drop"), [(8, 49, 0.32285872723078), (11, 49, 0.5)])
+def test_a_staircase_beyond_the_integers_that_doubles_tell_apart(core, step, drop):
+    # the exact sampler asks for the mass beyond 2^62, where doubles lie 1024 apart and a stair is 49 wide
+    ours = brdp.Staircase(core=core, step=step, drop=drop, integer=True)
+    twin = kernels.Staircase(core, step, drop, integer=True)
+    with mp.workdps(60):
+        for far in (2.0**62, -(2.0**62)):
+            low, high = sorted((far, math.copysign(math.inf, far)))
+            exact = float(mp.log(twin.upper(2.0**62)))
+            assert float(ours.log_mass(low, high)) == pytest.approx(exact, rel=1e-14)
+
+
 # ---- samples -----------------------------------------------------------------------------------------------------
 
 # Nearly all of a narrow truncated law is alike at every scale, so a rate of 0.99 would leave the control

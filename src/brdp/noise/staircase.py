@@ -95,13 +95,14 @@ class Staircase(Kernel):
         with np.errstate(divide="ignore", invalid="ignore"):
             first, last = self._stair(near), self._stair(far)
             same = first == last
-            inner = self._edge(first) - near
+            # far out a stair is narrower than the spacing of doubles, and a width may round below 0
+            inner = np.maximum(self._edge(first) - near, 0.0)
             between = -np.expm1(-self.drop * np.maximum(last - first - 1, 0)) / math.expm1(
                 self.drop
             )
             outer = np.where(
                 np.isfinite(last),
-                np.exp(-self.drop * (last - first)) * (far - self._edge(last - 1)),
+                np.exp(-self.drop * (last - first)) * np.maximum(far - self._edge(last - 1), 0.0),
                 0.0,
             )
             several = inner + self.step * between + outer

@@ -19,6 +19,8 @@ from brdp.catalog.source import CSVSource, ParquetSource, Source
 from brdp.errors import InvalidInput
 
 LONGEST_HEADER = 1_000_000
+# Columns that directories name (place=home/) are text: a type guessed from those names is a guess from data.
+PARQUET = "hive_types_autocast = false"
 
 
 @final
@@ -99,21 +101,48 @@ def _first_line(file: str, delimiter: str) -> tuple[str, ...]:
 
 @read_schema.register
 def _parquet(source: ParquetSource) -> Schema:
+    return {name: _kind(text) for name, text in parquet_columns(source).items()}
+
+
+def parquet_columns(source: ParquetSource) -> dict[str, str]:
+    """The columns of Parquet files and DuckDB's names of their types, which must be the same in all of them.
+
+    DuckDB takes the first file's types and casts the others' values to them: a cast may fail at one value.
+    """
     duckdb = _extras.require("duckdb", extra="query")
     files = files_of(source.paths)
     with duckdb.connect() as connection:
+
+        def described(file: str) -> dict[str, str]:
+            text = f"SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?, {PARQUET}))"  # noqa: S608
+            return dict(connection.execute(text, [file]).fetchall())
+
         try:
-            rows = connection.execute(
-                "SELECT column_name, column_type FROM (DESCRIBE SELECT * FROM read_parquet(?))",
+            # files whose footers say the same are alike; only one of each sort need be looked at
+            sorts = connection.execute(
+                "SELECT min(file_name) FROM (SELECT file_name, string_agg(concat_ws('/', name, type, converted_type, "
+                "logical_type, scale, precision, num_children), '//' ORDER BY number) AS layout FROM (SELECT *, "
+                "row_number() OVER () AS number FROM parquet_schema(?)) GROUP BY file_name) GROUP BY layout",
                 [list(files)],
             ).fetchall()
+            first = described(files[0])
+            others = {file: described(file) for (file,) in sorted(sorts)}
         except duckdb.Error:
             raise InvalidInput(
                 "source",
                 expected="Parquet files",
                 got=[Path(file).name for file in files[:3]],
             ) from None
-    return {name: _kind(text) for name, text in rows}
+    for file, columns in others.items():
+        for name, kind in first.items():
+            if columns.get(name) != kind:
+                raise InvalidInput(
+                    "source",
+                    expected=f"column {name} of type {kind}, as in {Path(files[0]).name}, in every file",
+                    got=f"{Path(file).name}: {columns.get(name, 'no such column')}",
+                    remedy="Give files of one layout to one table.",
+                )
+    return first
 
 
 def _kind(duckdb_type: str) -> Kind:

@@ -8,11 +8,13 @@ import math
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from brdp.errors import BudgetExceeded, InvalidInput
 from brdp.ledger import (
+    BudgetStatus,
     Granted,
     Ledger,
     LedgerRefused,
@@ -152,6 +154,51 @@ def test_bad_prices_change_nothing(ledger: Ledger, bad: dict[str, object]) -> No
     assert ledger.head() == before
 
 
+@pytest.mark.parametrize("name", ["", "a\x00b", "x" * 1001, "half \ud800", None, 7])
+def test_bad_names_change_nothing(ledger: Ledger, name: object) -> None:
+    before = ledger.head()
+    for field in ("table", "analyst", "digest"):
+        with pytest.raises(InvalidInput, match=field):
+            dataclasses.replace(request("a"), **{field: name})
+    with pytest.raises(InvalidInput):
+        ledger.grant(name, filter_for(1))  # type: ignore[arg-type]
+    if name is not None:
+        with pytest.raises(InvalidInput):
+            ledger.grant(TABLE, filter_for(1), analyst=name)  # type: ignore[arg-type]
+    assert ledger.head() == before
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "'; DROP TABLE entries; --",
+        '"quoted"',
+        "%s ? $1",
+        "Zoë 测试 🙂",
+        "a\nb",
+        "{}",
+        "\\",
+        "x" * 1000,
+    ],
+)
+def test_any_name_is_kept_as_it_is(place: str, name: str) -> None:
+    with open_ledger(place) as ledger:
+        ledger.grant(name, filter_for(3))
+        ledger.grant(name, filter_for(1), analyst=name)
+        asked = dataclasses.replace(request("a"), table=name, analyst=name, question=name)
+        granted = ledger.ask(asked, serves=serves(1))
+        assert isinstance(granted, Granted)
+        ledger.answer(granted, {name: name})
+        stored = ledger.ask(asked, serves=serves(1))
+        assert isinstance(stored, Stored)
+        assert stored.answer == {name: name}
+        with pytest.raises(BudgetExceeded) as refused:
+            ledger.ask(dataclasses.replace(asked, digest="b"), serves=serves(1))
+        assert f"analyst {name}: expected a charge that fits" in str(refused.value)
+        assert [line["analyst"] for line in ledger.history(table=name, analyst=name)] == [name]
+        verify(ledger)
+
+
 @pytest.mark.parametrize("epsilon, delta", [(-1, 0), (math.nan, 0), (0.1, -1), (0.1, math.nan)])
 def test_bad_spends_change_nothing(ledger: Ledger, epsilon: float, delta: float) -> None:
     before = ledger.head()
@@ -213,6 +260,46 @@ def test_a_sub_budget_of_a_period(place: str) -> None:
         ledger.ask(request("b"), serves=serves(1))
 
 
+def test_parts_as_they_are_written_add_up(place: str) -> None:
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, PureFilter(0.3))
+        with pytest.raises(InvalidInput, match=r"at most the table's 0\.3"):
+            ledger.grant(TABLE, PureFilter(0.4), analyst="ann")
+        ledger.grant(TABLE, PureFilter(0.1), analyst="ann")
+        ledger.grant(TABLE, PureFilter(0.2), analyst="bob")  # as floats they are more than 0.3
+        with pytest.raises(InvalidInput, match="add up"):
+            ledger.grant(TABLE, PureFilter(1e-300), analyst="eve")
+
+
+def test_periods_are_the_same_in_every_time_zone(place: str) -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    # the hour that summer time has twice: by the clock on the wall, this period ends before it starts
+    start = datetime(2026, 10, 25, 2, 45, tzinfo=berlin)
+    end = datetime(2026, 10, 25, 2, 15, fold=1, tzinfo=berlin)
+    assert Period(start, end) == Period(start.astimezone(UTC), end.astimezone(UTC))
+    with pytest.raises(InvalidInput):
+        Period(end, start)
+    with pytest.raises(InvalidInput, match="time zone"):
+        Period(datetime(2026, 10, 25), end)
+    now = [datetime(2026, 10, 31, 22, 59, 59, 999_999, tzinfo=UTC).timestamp()]
+    november = Period(datetime(2026, 11, 1, tzinfo=berlin), datetime(2026, 12, 1, tzinfo=berlin))
+    with open_ledger(place, clock=lambda: now[0]) as ledger:
+        ledger.grant(TABLE, filter_for(9))
+        ledger.grant(TABLE, filter_for(1), period=november)
+        ledger.grant(TABLE, filter_for(1), analyst="ann", period=november)
+        ledger.ask(
+            request("october"), serves=serves(1)
+        )  # the last microsecond of October in Berlin
+        now[0] = november.start.timestamp()  # midnight there, still October in London
+        ledger.ask(request("november"), serves=serves(1))
+        now[0] -= 3  # a clock put right by three seconds does not reopen October
+        with pytest.raises(BudgetExceeded, match="2026-10-31T23:00:00"):
+            ledger.ask(request("again"), serves=serves(1))
+        now[0] = november.end.timestamp()
+        ledger.ask(request("december"), serves=serves(1))
+        verify(ledger)
+
+
 def test_a_sub_budget_of_another_kind_is_refused(ledger: Ledger) -> None:
     for other in (RenyiFilter.for_budget(epsilon=1, delta=1e-7),):
         with pytest.raises(InvalidInput):
@@ -267,58 +354,99 @@ def test_an_older_ledger_is_brought_up_to_date(
         verify(ledger)
 
 
-EDITS = {
-    "a price": (
-        'UPDATE entries SET body = replace(body, \'"analyst":"ann"\', \'"analyst":"eve"\') WHERE seq = 2',
+# what somebody does to the store -> what verify says
+EDITS: dict[str, tuple[tuple[str, ...], str]] = {
+    "a name in a line": (
+        (
+            'UPDATE entries SET body = replace(body, \'"analyst":"ann"\', \'"analyst":"eve"\') '
+            "WHERE seq = 2",
+        ),
         "edited",
     ),
-    "a column": ("UPDATE entries SET digest = 'other' WHERE seq = 2", "edited"),
-    "a hash": ("UPDATE entries SET hash = previous WHERE seq = 2", "edited"),
-    "a line gone": ("DELETE FROM entries WHERE seq = 3", "follow|missing|edited"),
-    "a kind": ("UPDATE entries SET kind = 'gift' WHERE seq = 2", "another kind"),
-    "a lower sum": ("UPDATE totals SET spent = '0 0 0'", "sum|totals"),
-    "the head": ("UPDATE head SET seq = 4 WHERE id = 1", "head"),
+    "the kind": (("UPDATE entries SET kind = 'answer' WHERE seq = 2",), "edited"),
+    "an unknown kind": (("UPDATE entries SET kind = 'gift' WHERE seq = 2",), "another kind"),
+    "the table": (("UPDATE entries SET table_name = 'other' WHERE seq = 2",), "edited"),
+    "the digest": (("UPDATE entries SET digest = 'other' WHERE seq = 2",), "edited"),
+    "the charge of an answer": (("UPDATE entries SET charge = 9 WHERE seq = 3",), "edited"),
+    "the body": (("UPDATE entries SET body = '{}' WHERE seq = 2",), "edited"),
+    "the hash before": (("UPDATE entries SET previous = hash WHERE seq = 2",), "edited"),
+    "the hash": (("UPDATE entries SET hash = previous WHERE seq = 2",), "edited"),
+    "a number": (("UPDATE entries SET seq = 99 WHERE seq = 5",), "edited"),
+    "the first line gone": (("DELETE FROM entries WHERE seq = 1",), "follow|missing"),
+    "a line gone": (("DELETE FROM entries WHERE seq = 3",), "follow|missing"),
+    "the last line gone": (("DELETE FROM entries WHERE seq = 5",), "head"),
+    "all lines gone": (("DELETE FROM entries",), "head"),
+    "two lines exchanged": (
+        (
+            "UPDATE entries SET seq = 99 WHERE seq = 2",
+            "UPDATE entries SET seq = 2 WHERE seq = 4",
+            "UPDATE entries SET seq = 4 WHERE seq = 99",
+        ),
+        "edited",
+    ),
+    "a line twice": (
+        (
+            "INSERT INTO entries SELECT 6, kind, table_name, digest, charge, body, previous, hash "
+            "FROM entries WHERE seq = 4",
+            "UPDATE head SET seq = 6, hash = (SELECT hash FROM entries WHERE seq = 6)",
+        ),
+        "follow",
+    ),
+    "a lower sum": (("UPDATE totals SET spent = '0 0 0'",), "totals"),
+    "an earlier sum": (
+        ("UPDATE totals SET spent = '0 0 0', last = 1",),
+        "totals",
+    ),
+    "the sums gone": (("DELETE FROM totals",), "totals"),
+    "the head": (("UPDATE head SET seq = 4 WHERE id = 1",), "head"),
+    "the hash of the head": (("UPDATE head SET hash = 'other'",), "head"),
+    "the head gone": (("DELETE FROM head",), "head"),
 }
+
+
+def five_lines(ledger: Ledger) -> None:
+    """A budget, a charge, its answer, a charge, its answer."""
+    ledger.grant(TABLE, filter_for(9))
+    for name in "ab":
+        granted = ledger.ask(request(name), serves=serves(1))
+        assert isinstance(granted, Granted)
+        ledger.answer(granted, {"n": 1})
+
+
+def edit_store(store: Store, statements: tuple[str, ...], place: str) -> None:
+    """What the store's own guard would refuse."""
+    postgres = "://" in place
+    store.begin()
+    for trigger in (
+        ["entries_no_change"] if postgres else ["entries_no_update", "entries_no_delete"]
+    ):
+        store.execute(f"DROP TRIGGER {trigger}" + (" ON entries" if postgres else ""))
+    for statement in statements:
+        store.execute(statement)
+    store.commit()
 
 
 @pytest.mark.parametrize("edit", EDITS)
 def test_edits_are_refused(place: str, store_at: Callable[[str], Store], edit: str) -> None:
-    statement, message = EDITS[edit]
+    statements, message = EDITS[edit]
     with open_ledger(place) as ledger:
-        ledger.grant(TABLE, filter_for(9))
-        for name in "ab":
-            granted = ledger.ask(request(name), serves=serves(1))
-            assert isinstance(granted, Granted)
-            ledger.answer(granted, {"n": 1})
+        five_lines(ledger)
         verify(ledger)
     store = store_at(place)
-    store.begin()
-    for trigger in (["entries_no_update", "entries_no_delete"], ["entries_no_change"])[
-        "://" in place
-    ]:
-        store.execute(f"DROP TRIGGER {trigger}" + (" ON entries" if "://" in place else ""))
-    store.execute(statement)
-    store.commit()
+    edit_store(store, statements, place)
     store.close()
     with open_ledger(place) as ledger, pytest.raises(LedgerRefused, match=message):
         verify(ledger)
 
 
-@pytest.mark.parametrize("edit", ["a lower sum", "the head", "a column"])
+@pytest.mark.parametrize("edit", ["a lower sum", "the head", "the head gone", "the last line gone"])
 def test_edits_of_what_a_charge_rests_on_stop_it_at_once(
     place: str, store_at: Callable[[str], Store], edit: str
 ) -> None:
     with open_ledger(place) as ledger:
-        ledger.grant(TABLE, filter_for(9))
-        ledger.ask(request("a"), serves=serves(1))
+        five_lines(ledger)
     store = store_at(place)
-    store.begin()
-    for trigger in (["entries_no_update", "entries_no_delete"], ["entries_no_change"])[
-        "://" in place
-    ]:
-        store.execute(f"DROP TRIGGER {trigger}" + (" ON entries" if "://" in place else ""))
-    store.execute(EDITS[edit][0])
-    store.commit()
+    edit_store(store, EDITS[edit][0], place)
     store.begin_reading()
     before = store.execute("SELECT count(*) FROM entries")
     store.rollback()
@@ -328,6 +456,41 @@ def test_edits_of_what_a_charge_rests_on_stop_it_at_once(
     assert store.execute("SELECT count(*) FROM entries") == before
     store.rollback()
     store.close()
+
+
+def test_a_budget_whose_sums_are_gone_is_not_granted_anew(
+    place: str, store_at: Callable[[str], Store]
+) -> None:
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(1))
+        ledger.ask(request("a"), serves=serves(1))
+    store = store_at(place)
+    edit_store(store, ("DELETE FROM totals",), place)
+    store.close()
+    with open_ledger(place) as ledger:
+        with pytest.raises(BudgetExceeded):
+            ledger.ask(request("b"), serves=serves(1))
+        with pytest.raises(LedgerRefused, match="missing"):
+            ledger.grant(TABLE, filter_for(1))
+
+
+def test_a_hash_noted_earlier_must_still_be_there(ledger: Ledger) -> None:
+    ledger.ask(request("a"), serves=serves(1))
+    noted = verify(ledger).hash
+    ledger.ask(request("b"), serves=serves(1))
+    assert verify(ledger, holds=noted).charges == 2
+    with pytest.raises(LedgerRefused, match="cut off"):
+        verify(ledger, holds="0" * 63 + "1")
+
+
+def test_a_charge_that_passed_a_budget_by_is_found(ledger: Ledger, monkeypatch) -> None:
+    """A whole new chain, well hashed, in which one charge counts against the table's budget alone."""
+    ledger.grant(TABLE, filter_for(2), analyst="ann")
+    verify(ledger)
+    monkeypatch.setattr(BudgetStatus, "covers", lambda self, **_: self.analyst is None)
+    ledger.ask(request("a"), serves=serves(1))
+    with pytest.raises(LedgerRefused, match="every budget"):
+        verify(ledger)
 
 
 def edit_row(store: Store, statement: str) -> None:

@@ -13,20 +13,32 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, final
 
-from brdp.errors import BudgetExceeded, InvalidInput
+from brdp.errors import InvalidInput
 from brdp.ledger.entry import Entry, EntryKind, canonical, software
 from brdp.ledger.failures import LedgerRefused, LedgerUnavailable
 from brdp.ledger.holder import may_be_alive, this_process
 from brdp.ledger.queue import CommitQueue
-from brdp.ledger.records import BudgetStatus, Granted, Json, Period, Request, Serves, Stored
+from brdp.ledger.records import (
+    BudgetStatus,
+    Granted,
+    Json,
+    Period,
+    Request,
+    Serves,
+    Stored,
+    named,
+)
+from brdp.ledger.room import check_room, own, paid
 from brdp.ledger.rows import (
     append,
+    as_amounts,
     as_text,
     budgets_of,
     claim_of,
     drop_claim,
     entry_at,
     head_of,
+    require_all,
     set_claim,
     set_total,
 )
@@ -76,13 +88,15 @@ class Ledger:
         Guarantee: a charge counts against the table's budget and every sub-budget that covers it, and all of
         them must fit. Sub-budgets of one sort never add up to more than the table's.
         """
-        if not table or "\x00" in table:
-            raise InvalidInput("table", expected="a table's name", got=table)
+        named("table", table)
+        if analyst is not None:
+            named("analyst", analyst)
 
         def work(store: Store) -> BudgetStatus:
             time = self._time(store)
             existing = budgets_of(store, table)
-            _check_room(existing, table, filter, analyst, period)
+            require_all(store, table, existing)
+            check_room(existing, table, filter, analyst, period)
             body = {
                 "filter": filter.to_dict(),
                 "analyst": analyst,
@@ -106,7 +120,7 @@ class Ledger:
 
     def budget(self, table: str) -> BudgetStatus:
         """The table's own budget."""
-        return _own(self.budgets(table), table)
+        return own(self.budgets(table), table)
 
     def covering(
         self, budgets: tuple[BudgetStatus, ...], *, analyst: str
@@ -164,10 +178,9 @@ class Ledger:
 
     def _charge(self, store: Store, request: Request, time: float) -> Entry:
         budgets = budgets_of(store, request.table)
-        own = _own(budgets, request.table)
-        checked_price(own.filter, request.price)
+        checked_price(own(budgets, request.table).filter, request.price)
         touched = [b for b in budgets if b.covers(analyst=request.analyst, time=time)]
-        after = [budget.state.pay(request.price) for budget in touched]
+        after = [paid(budget, request.price) for budget in touched]
         body = {
             "analyst": request.analyst,
             "question": request.question,
@@ -239,15 +252,16 @@ class Ledger:
 
     # ---- records -----------------------------------------------------------------------------------------
 
-    def entries(self) -> Iterator[Entry]:
+    def entries(self, *, until: int = 1 << 62) -> Iterator[Entry]:
         """Every entry, oldest first, in pieces: one state of the ledger need not fit in memory."""
         last = 0
         while True:
             after = last
             piece = self._queue.read(
                 lambda store: store.execute(
-                    f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq > ? ORDER BY seq LIMIT 2000",  # noqa: S608
-                    (after,),  # noqa: B023 - run at once
+                    f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq > ? AND seq <= ? "  # noqa: S608
+                    "ORDER BY seq LIMIT 2000",
+                    (after, until),  # noqa: B023 - run at once
                 )
             )
             if not piece:
@@ -256,17 +270,20 @@ class Ledger:
                 yield entry_of(row)
             last = piece[-1][0]
 
+    def state(self) -> tuple[int, str, dict[int, Amounts]]:
+        """The head and the running sums of every budget, as they are at one moment."""
+
+        def work(store: Store) -> tuple[int, str, dict[int, Amounts]]:
+            head = head_of(store)
+            rows = store.execute("SELECT budget, spent FROM totals ORDER BY budget")
+            return head.seq, head.hash, {budget: as_amounts(spent) for budget, spent in rows}
+
+        return self._queue.read(work)
+
     def head(self) -> tuple[int, str]:
         """The number of the last entry and its hash: written down elsewhere, it shows if lines are cut off."""
         head = self._queue.read(head_of)
         return head.seq, head.hash
-
-    def totals(self) -> dict[int, Amounts]:
-        """The running sums of every budget, as the store holds them."""
-        rows = self._queue.read(
-            lambda store: store.execute("SELECT budget, spent FROM totals ORDER BY budget")
-        )
-        return {budget: tuple(int(part, 16) for part in spent.split()) for budget, spent in rows}
 
     def history(
         self, *, table: str | None = None, analyst: str | None = None
@@ -282,7 +299,7 @@ class Ledger:
 
     def close(self) -> None:
         """Let the store go."""
-        self._store.close()
+        self._queue.close()
 
     def __enter__(self) -> Ledger:
         return self
@@ -325,65 +342,3 @@ def _find(
             return Stored(charge.seq, body, answer.body["answer"]), []
         interrupted.append((charge.seq, body))
     return None, interrupted
-
-
-def _own(budgets: tuple[BudgetStatus, ...], table: str) -> BudgetStatus:
-    for budget in budgets:
-        if budget.analyst is None and budget.period is None:
-            return budget
-    raise BudgetExceeded(
-        f"table {table}: expected a budget; got none. Let the owner create one: [tables.{table}.budget] "
-        "in brdp.toml."
-    )
-
-
-def _check_room(
-    existing: tuple[BudgetStatus, ...],
-    table: str,
-    filter: Filter,
-    analyst: str | None,
-    period: Period | None,
-) -> None:
-    if analyst is None and period is None:
-        if existing:
-            raise InvalidInput(
-                "budget",
-                expected=f"one budget for table {table}",
-                got="a second one",
-                remedy="A budget is fixed when it is created: what was promised cannot be changed later.",
-            )
-        return
-    own = _own(existing, table)
-    if own.filter.narrowed(epsilon=filter.epsilon, delta=filter.delta) != filter:
-        raise InvalidInput(
-            "filter",
-            expected="the kind of filter that the table's budget has",
-            got=filter.to_dict(),
-        )
-    sort = [
-        b
-        for b in existing
-        if b is not own
-        and (b.analyst is None, b.period is None) == (analyst is None, period is None)
-    ]
-    for b in sort:
-        overlap = (
-            b.period is None
-            or period is None
-            or (b.period.start < period.end and period.start < b.period.end)
-        )
-        if b.analyst == analyst and overlap:
-            raise InvalidInput(
-                "budget", expected="one budget for an analyst and period", got="a second one"
-            )
-    for name, total, parts in (
-        ("epsilon", own.filter.epsilon, [b.filter.epsilon for b in sort] + [filter.epsilon]),
-        ("delta", own.filter.delta, [b.filter.delta for b in sort] + [filter.delta]),
-    ):
-        if sum(map(Fraction, parts)) > Fraction(total):
-            raise InvalidInput(
-                name,
-                expected=f"sub-budgets that add up to at most the table's {total:g}",
-                got=float(sum(map(Fraction, parts))),
-                remedy="Give the parts less.",
-            )

@@ -41,22 +41,25 @@ class PostgresStore(Store):
 
     @property
     def _connection(self) -> Any:
+        if self._open is None or self._pid != os.getpid():
+            raise self._unavailable("no connection")
+        return self._open
+
+    def _require_connection(self) -> Any:
+        """Connect where that is needed; never in the middle of a transaction."""
         if self._pid != os.getpid():
-            if self._open is not None:
-                self._left_behind.append(self._open)
+            self._left_behind.append(self._open)
             self._pid, self._open = os.getpid(), None
         if self._open is None or self._open.closed:
             try:
                 self._open = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
-                # whatever the server's default: a commit that returned is on disk
-                self._open.execute("SET synchronous_commit = on")
             except self._psycopg.Error as error:
                 self._open = None
                 raise self._unavailable(error) from None
         return self._open
 
     def begin(self) -> None:
-        connection = self._connection
+        connection = self._require_connection()
         try:
             # statements whose rows nobody needs are sent without waiting for the server; if one fails,
             # the next that waits fails too, and so does the commit
@@ -65,21 +68,28 @@ class PostgresStore(Store):
         except self._psycopg.Error as error:
             self._pipeline = None
             raise self._unavailable(error) from None
-        self._run("BEGIN")
+        # whatever the server's defaults: every statement sees the last commit, and this commit is on disk
+        # before it returns
+        self._run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+        self._run("SET LOCAL synchronous_commit = on")
         # one writer at a time, from the start: no deadlock, and sums are read after the last commit
         self._run(f"DO $$ BEGIN PERFORM pg_advisory_xact_lock({CREATING}); END $$")
 
     def begin_reading(self) -> None:
+        self._require_connection()
         self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     def commit(self) -> None:
-        self._run("COMMIT")
         pipeline, self._pipeline = self._pipeline, None
         try:
+            done = self._connection.execute("COMMIT")
             if pipeline is not None:
                 pipeline.__exit__(None, None, None)
         except self._psycopg.Error as error:
             raise self._unavailable(error) from None
+        if done.statusmessage != "COMMIT":
+            # what had failed before is rolled back by a COMMIT that itself succeeds
+            raise self._unavailable("a transaction that was rolled back")
 
     def rollback(self) -> None:
         if self._open is None or self._pid != os.getpid():
@@ -120,6 +130,9 @@ class PostgresStore(Store):
         ((found,),) = self._run("SELECT to_regclass(?) IS NOT NULL", (name,))
         return bool(found)
 
+    def before_fork(self) -> None:
+        """Nothing: the child leaves the copy alone, and psycopg sends no goodbye in the parent's name."""
+
     def close(self) -> None:
         if self._open is not None and self._pid == os.getpid():
             with suppress(self._psycopg.Error):
@@ -134,9 +147,10 @@ class PostgresStore(Store):
         except self._psycopg.Error as error:
             raise self._unavailable(error) from None
 
-    def _unavailable(self, error: Exception) -> LedgerUnavailable:
+    def _unavailable(self, error: Exception | str) -> LedgerUnavailable:
         # the kind alone: the server's messages may quote rows, the driver's the URL
+        what = error if isinstance(error, str) else type(error).__name__
         return LedgerUnavailable(
-            f"{self.place}: expected to read and write the ledger; got {type(error).__name__}. "
+            f"{self.place}: expected to read and write the ledger; got {what}. "
             "Nothing was released; see to the server and ask again."
         )

@@ -3,12 +3,17 @@
 A durable commit waits for the disk. While one is under way the work of other threads gathers; whoever comes
 next does all of it in one transaction, each piece under a savepoint of its own, commits once, and only then
 lets the others go.
+
+A fork would copy a connection in the middle of its work, and a SQLite connection at any time: the copy believes
+that it holds locks which the system gave to the parent alone, and what it writes may be thrown away. So forks
+wait for the work under way, and find no SQLite connection open: parent and child each open one of their own.
 """
 
 from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar, final
@@ -20,9 +25,14 @@ Result = TypeVar("Result")
 MOST_TOGETHER = 256
 
 
+_queues: weakref.WeakSet[CommitQueue] = weakref.WeakSet()
+_forks = threading.RLock()
+_held: list[CommitQueue] = []
+
+
 @final
 class _Job(Generic[Result]):
-    """A piece of work, and what became of it."""
+    """A piece of work, and what became of it: nothing, until a commit returned."""
 
     def __init__(self, work: Callable[[Store], Result]) -> None:
         self.work = work
@@ -31,11 +41,14 @@ class _Job(Generic[Result]):
         self.wake = threading.Event()
         self.value: Result | None = None
         self.error: BaseException | None = None
+        self.durable = False
 
     def result(self) -> Result:
         if self.error is not None:
             raise self.error
-        return self.value  # type: ignore[return-value] # set where there is no error
+        if not self.durable:
+            raise _interrupted()
+        return self.value  # type: ignore[return-value] # set where it is durable
 
 
 @final
@@ -49,26 +62,25 @@ class CommitQueue:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._renew()
+        _queues.add(self)
 
     def _renew(self) -> None:
-        self._pid = os.getpid()
-        self._using = threading.Lock()  # the store's one connection
+        # the store's one connection; the thread that holds it may be interrupted by a signal, and fork
+        self._using = threading.RLock()
         self._mutex = threading.Lock()  # the two fields below
         self._waiting: deque[_Job[Any]] = deque()
         self._led = False
 
     def write(self, work: Callable[[Store], Result]) -> Result:
         """Do the work in a transaction; returns once it is durable. An error undoes this work alone."""
-        if self._pid != os.getpid():  # a fork copied locks that nobody here will open
-            self._renew()
         job = _Job(work)
-        with self._mutex:
-            self._waiting.append(job)
-            leads = not self._led
-            self._led = True
         try:
-            if not leads:
-                job.wake.wait()
+            with self._mutex:
+                self._waiting.append(job)
+                if not self._led:
+                    self._led = True
+                    job.wake.set()
+            job.wake.wait()
             if not job.done:
                 self._lead()
         except BaseException:
@@ -79,8 +91,6 @@ class CommitQueue:
 
     def read(self, work: Callable[[Store], Result]) -> Result:
         """Do work that only reads, in one consistent state."""
-        if self._pid != os.getpid():
-            self._renew()
         with self._using:
             self._store.memo.clear()
             self._store.begin_reading()
@@ -89,12 +99,18 @@ class CommitQueue:
             finally:
                 self._store.rollback()
 
-    def _lead(self) -> None:
+    def close(self) -> None:
+        """Close the store, once nobody is at work on it."""
         with self._using:
-            with self._mutex:
-                most = min(len(self._waiting), MOST_TOGETHER)
-                jobs = [self._waiting.popleft() for _ in range(most)]
+            self._store.close()
+
+    def _lead(self) -> None:
+        jobs: list[_Job[Any]] = []
+        with self._using:
             try:
+                with self._mutex:
+                    while self._waiting and len(jobs) < MOST_TOGETHER:
+                        jobs.append(self._waiting.popleft())
                 self._commit(jobs)
             finally:
                 self._hand_over()
@@ -126,10 +142,10 @@ class CommitQueue:
             else:
                 for job in jobs:
                     self._under_savepoint(job)
-            if any(job.error is None for job in jobs):
-                self._store.commit()
-            else:
+            if all(job.error is not None for job in jobs):
                 self._store.rollback()
+                return
+            self._store.commit()
         except BaseException as error:
             # nothing of this transaction is durable (or nobody knows): nobody may go on as if it were
             self._store.rollback()
@@ -138,6 +154,9 @@ class CommitQueue:
                     job.error = _own_copy(error)
             if not isinstance(error, Exception):
                 raise
+        else:
+            for job in jobs:
+                job.durable = True
 
     def _alone(self, job: _Job[Any]) -> None:
         try:
@@ -157,12 +176,54 @@ class CommitQueue:
             self._store.execute("ROLLBACK TO SAVEPOINT job")
         self._store.execute("RELEASE SAVEPOINT job")
 
+    def before_fork(self) -> None:
+        """Wait for the work under way and keep others from starting any; let go what must not be copied."""
+        self._using.acquire()
+        self._store.before_fork()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._using.release()
+
+    def after_fork_in_child(self) -> None:
+        """Start anew: the threads that waited are the parent's."""
+        self._renew()
+
 
 def _own_copy(error: BaseException) -> BaseException:
     """Each thread raises an exception of its own: one shared by several would mix their tracebacks."""
-    if isinstance(error, LedgerUnavailable):
-        return LedgerUnavailable(str(error))
+    return LedgerUnavailable(str(error)) if isinstance(error, LedgerUnavailable) else _interrupted()
+
+
+def _interrupted() -> LedgerUnavailable:
     return LedgerUnavailable(
         "ledger: expected a durable commit; the thread that made it was interrupted. Nothing was "
         "released; ask again."
+    )
+
+
+def _before_fork() -> None:
+    _forks.acquire()
+    for queue in list(_queues):
+        queue.before_fork()
+        _held.append(queue)
+
+
+def _after_fork_in_parent() -> None:
+    while _held:
+        _held.pop().after_fork_in_parent()
+    _forks.release()
+
+
+def _after_fork_in_child() -> None:
+    while _held:
+        _held.pop().after_fork_in_child()
+    _forks.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
     )

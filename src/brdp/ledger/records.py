@@ -15,6 +15,7 @@ Json = Mapping[str, Any]
 # Whether what was promised with an earlier charge serves whoever asks now.
 Serves = Callable[[Json], bool]
 LONGEST_TEXT = 1_000_000
+LONGEST_NAME = 1_000
 
 
 @final
@@ -29,6 +30,8 @@ class Period:
         for name, value in (("start", self.start), ("end", self.end)):
             if not isinstance(value, datetime) or value.tzinfo is None:
                 raise InvalidInput(name, expected="a date and time with a time zone", got=value)
+            # one zone for all: two times of one zone compare by the clock on the wall, which summer time sets back
+            object.__setattr__(self, name, value.astimezone(UTC))
         if not self.start < self.end:
             raise InvalidInput(
                 "period", expected="a start before the end", got=(str(self.start), str(self.end))
@@ -40,7 +43,10 @@ class Period:
 
     def to_list(self) -> list[str]:
         """Plain data."""
-        return [moment.astimezone(UTC).isoformat() for moment in (self.start, self.end)]
+        return [self.start.isoformat(), self.end.isoformat()]
+
+    def __str__(self) -> str:
+        return f"{self.start.isoformat()} to {self.end.isoformat()}"
 
 
 @final
@@ -63,13 +69,32 @@ class Request:
     note: str = ""
 
     def __post_init__(self) -> None:
-        for name in ("table", "analyst", "question", "digest", "version", "note"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or "\x00" in value or len(value) > LONGEST_TEXT:
-                raise InvalidInput(name, expected="text without NUL characters", got=value)
-        for name in ("table", "digest"):
-            if not getattr(self, name):
-                raise InvalidInput(name, expected="some text", got="")
+        for name in ("table", "analyst", "digest"):
+            named(name, getattr(self, name))
+        for name in ("question", "version", "note"):
+            _text(name, getattr(self, name), longest=LONGEST_TEXT)
+
+
+def named(argument: str, name: object) -> str:
+    """Refuse what is no name: not text, empty, overlong, or not to be stored as it is."""
+    _text(argument, name, longest=LONGEST_NAME)
+    if not name:
+        raise InvalidInput(argument, expected="some text", got="")
+    return str(name)
+
+
+def _text(argument: str, value: object, *, longest: int) -> None:
+    if (
+        not isinstance(value, str)
+        or "\x00" in value
+        or len(value) > longest
+        or any("\ud800" <= letter <= "\udfff" for letter in value)
+    ):
+        raise InvalidInput(
+            argument,
+            expected=f"at most {longest:,} characters of text, without NUL and halves of pairs",
+            got=value,
+        )
 
 
 @final
@@ -114,6 +139,14 @@ class BudgetStatus:
     def filter(self) -> Filter:
         """The rule of this budget."""
         return self.state.filter
+
+    @property
+    def name(self) -> str:
+        """Which budget it is, for messages."""
+        parts = [f"table {self.table}"]
+        parts += [] if self.analyst is None else [f"analyst {self.analyst}"]
+        parts += [] if self.period is None else [str(self.period)]
+        return ", ".join(parts)
 
     def covers(self, *, analyst: str, time: float) -> bool:
         """Whether a charge of this analyst at this time counts here."""

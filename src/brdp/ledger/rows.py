@@ -130,7 +130,7 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
                 budget,
                 table,
                 body["analyst"],
-                _period(body["period"]),
+                read_period(body["period"]),
                 FilterState(filter, spent),
                 body.get("protects", ""),
                 body.get("secret", ""),
@@ -138,6 +138,18 @@ def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
         )
     store.memo[f"budgets of {table}"] = tuple(found)
     return tuple(found)
+
+
+def require_all(store: Store, table: str, found: tuple[BudgetStatus, ...]) -> None:
+    """Refuse a table whose running sums are gone while its budgets are still written down.
+
+    Nothing but a budget that is newly granted asks for it: it looks through every entry.
+    """
+    ((granted,),) = store.execute(
+        "SELECT count(*) FROM entries WHERE kind = 'budget' AND table_name = ?", (table,)
+    )
+    if granted != len(found):
+        raise _edited("the sums of a budget are missing")
 
 
 def set_total(
@@ -200,7 +212,8 @@ def _filter(text: str) -> Filter:
     return read_filter(json.loads(text))
 
 
-def _period(data: Any) -> Period | None:
+def read_period(data: Any) -> Period | None:
+    """A period from its text."""
     if data is None:
         return None
     start, end = (datetime.fromisoformat(text) for text in data)

@@ -14,14 +14,12 @@ from brdp.ledger.store import Store
 
 # How long to wait for other processes that write, in seconds.
 PATIENCE = 60.0
+MEMORY = ":memory:"
 
 
 @final
 class SQLiteStore(Store):
     """One SQLite file, or ":memory:" for a ledger that lives as long as its process."""
-
-    # connections that a fork copied: closing them in the child would disturb the parent's
-    _left_behind: list[sqlite3.Connection] = []  # noqa: RUF012 - shared by intent
 
     def __init__(self, path: str) -> None:
         super().__init__()
@@ -35,17 +33,25 @@ class SQLiteStore(Store):
 
     @property
     def _connection(self) -> sqlite3.Connection:
+        if self._open is None or self._pid != os.getpid():
+            raise self._unavailable("no connection, in a process that did not open one")
+        return self._open
+
+    def _require_connection(self) -> None:
+        """Open anew after a fork; never in the middle of a transaction."""
         if self._pid != os.getpid():
             if self._open is not None:
-                self._left_behind.append(self._open)
-            self._pid, self._open = os.getpid(), None
+                # in memory, or copied by a fork that Python did not see: SQLite forbids to use it here
+                raise self._unavailable(
+                    "a connection of the process that this one was forked from; open the ledger here"
+                )
+            self._pid = os.getpid()
         if self._open is None:
             self._open = self._connect()
-        return self._open
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            if self._path != ":memory:":
+            if self._path != MEMORY:
                 # stored answers are for analysts, not for everyone on the machine
                 os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
             connection = sqlite3.connect(
@@ -66,9 +72,11 @@ class SQLiteStore(Store):
         return connection
 
     def begin(self) -> None:
+        self._require_connection()
         self._run("BEGIN IMMEDIATE")
 
     def begin_reading(self) -> None:
+        self._require_connection()
         self._run("BEGIN")
 
     def commit(self) -> None:
@@ -101,6 +109,10 @@ class SQLiteStore(Store):
             self._run("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", (name,))
         )
 
+    def before_fork(self) -> None:
+        if self._path != MEMORY and self._pid == os.getpid():
+            self.close()
+
     def close(self) -> None:
         if self._open is not None and self._pid == os.getpid():
             self._open.close()
@@ -112,7 +124,7 @@ class SQLiteStore(Store):
         except sqlite3.Error as error:
             raise self._unavailable(error) from None
 
-    def _unavailable(self, error: Exception) -> LedgerUnavailable:
+    def _unavailable(self, error: Exception | str) -> LedgerUnavailable:
         # SQLite's messages speak of files, locks and room, never of what is in a row
         return LedgerUnavailable(
             f"ledger {Path(self._path).name}: expected to read and write it; got {error}. "

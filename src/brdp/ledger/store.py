@@ -62,6 +62,10 @@ class Store(abc.ABC):
         """Where it is, for messages; without secrets."""
 
     @abc.abstractmethod
+    def before_fork(self) -> None:
+        """Let go whatever a child process must not have a copy of; nobody else is at work on the store."""
+
+    @abc.abstractmethod
     def close(self) -> None:
         """Let the connection go."""
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import final
 
 from brdp.ledger.entry import GENESIS, Entry, EntryKind
 from brdp.ledger.failures import LedgerRefused
 from brdp.ledger.ledger import Ledger
-from brdp.ledger.rows import as_amounts
+from brdp.ledger.records import Period
+from brdp.ledger.rows import as_amounts, read_period
 from brdp.privacy.filters import Amounts, Filter, read_filter
 from brdp.privacy.filters.amount import added
 
@@ -24,55 +26,96 @@ class Verified:
     hash: str
 
 
-def verify(ledger: Ledger) -> Verified:
+def verify(ledger: Ledger, *, holds: str | None = None) -> Verified:
     """Check a ledger from its first line to its last; raises LedgerRefused at the first fault.
 
+    `holds` is a hash that was written down at an earlier time: some line must still have it.
+
     Guarantee: any change of a line, any line missing before the last, any sum that the charges do not add
-    up to and any budget overspent is found. Someone who can write the file can write a whole new chain,
-    or cut off its end: against that stands only the hash of the head, kept elsewhere.
+    up to, any charge that passed a budget by and any budget overspent is found. Someone who can write the
+    file can write a whole new chain, or cut off its end: against that stands only a hash kept elsewhere.
     """
-    budgets: dict[int, Filter] = {}
-    sums: dict[int, Amounts] = {}
+    seq, head_hash, totals = ledger.state()
+    budgets: dict[int, _Budget] = {}
     charges: dict[int, str] = {}
     answered: set[int] = set()
     last, previous = 0, GENESIS
-    for entry in ledger.entries():
+    held = holds in (None, GENESIS)
+    # lines that others add meanwhile come after the head, and are theirs
+    for entry in ledger.entries(until=seq):
         if entry.seq != last + 1 or entry.previous != previous:
             raise _broken(entry, "it does not follow the line before it")
         fault = entry.fault()
         if fault:
             raise _broken(entry, fault)
         last, previous = entry.seq, entry.hash
-        body = entry.body
+        held = held or entry.hash == holds
         if entry.kind is EntryKind.BUDGET:
-            budgets[entry.seq] = read_filter(body["filter"])
-            sums[entry.seq] = budgets[entry.seq].empty
+            budgets[entry.seq] = _Budget.read(entry)
         elif entry.kind is EntryKind.CHARGE:
             charges[entry.seq] = entry.table
-            price = as_amounts(body["price"])
-            for name, after in body["after"].items():
-                budget = int(name)
-                if budget not in budgets:
-                    raise _broken(entry, "it is charged to no budget")
-                sums[budget] = added(sums[budget], price)
-                if sums[budget] != as_amounts(after):
-                    raise _broken(entry, "its sum does not add up")
-                if not budgets[budget].fits(sums[budget]):
-                    raise _broken(entry, "its budget is overspent")
+            _check_charge(entry, budgets)
         else:
             if charges.get(entry.charge or 0) != entry.table:
                 raise _broken(entry, "its answer belongs to no charge")
             if entry.charge in answered:
                 raise _broken(entry, "its charge has two answers")
             answered.add(entry.charge or 0)
-    seq, hash_ = ledger.head()
-    if seq < last or (seq == last and hash_ != previous):
+    if last != seq or previous != head_hash:
         raise LedgerRefused(
-            f"ledger: expected its head at entry {last}; got it at entry {seq}, or with another hash."
+            f"ledger: expected its last line to be {seq}; got {last}, or one with another hash."
         )
-    if seq == last and ledger.totals() != sums:
+    if totals != {number: budget.spent for number, budget in budgets.items()}:
         raise LedgerRefused("ledger: expected the sums of all charges; got other running totals.")
+    if not held:
+        raise LedgerRefused(
+            f"ledger: expected a line with the hash {holds}; got none. Lines were cut off or written anew "
+            "since that hash was noted, or it is of another ledger."
+        )
     return Verified(last, len(charges), len(answered), previous)
+
+
+@final
+@dataclass(slots=True)
+class _Budget:
+    """A budget met on the way, and its sum so far."""
+
+    table: str
+    analyst: str | None
+    period: Period | None
+    filter: Filter
+    spent: Amounts
+
+    @classmethod
+    def read(cls, entry: Entry) -> _Budget:
+        body = entry.body
+        filter = read_filter(body["filter"])
+        return cls(entry.table, body["analyst"], read_period(body["period"]), filter, filter.empty)
+
+    def covers(self, entry: Entry, analyst: str, time: float) -> bool:
+        return (
+            self.table == entry.table
+            and self.analyst in (None, analyst)
+            and (self.period is None or self.period.holds(time))
+        )
+
+
+def _check_charge(entry: Entry, budgets: dict[int, _Budget]) -> None:
+    body = entry.body
+    price = as_amounts(body["price"])
+    time = datetime.fromisoformat(body["time"]).timestamp()
+    due = {
+        number for number, budget in budgets.items() if budget.covers(entry, body["analyst"], time)
+    }
+    if not due or due != set(map(int, body["after"])):
+        raise _broken(entry, "it is not charged to every budget that covers it")
+    for name, after in body["after"].items():
+        budget = budgets[int(name)]
+        budget.spent = added(budget.spent, price)
+        if budget.spent != as_amounts(after):
+            raise _broken(entry, "its sum does not add up")
+        if not budget.filter.fits(budget.spent):
+            raise _broken(entry, "its budget is overspent")
 
 
 def _broken(entry: Entry, what: str) -> LedgerRefused:

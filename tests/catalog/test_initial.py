@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brdp.catalog import RowUnit, init_text, parse_catalog
+from brdp.catalog import ColumnUnit, RowUnit, init_text, parse_catalog
 from brdp.datasets import adult_path
 from brdp.errors import InvalidInput
 
@@ -16,9 +16,9 @@ def test_it_loads_and_shows_no_value(tmp_path):
     assert "SECRET" not in text
     assert "4711" not in text
     table = parse_catalog(text).table("my_data")
-    assert table.unit == RowUnit()
+    assert table.unit == ColumnUnit("user_id")  # the safer guess
     assert table.columns == ()
-    assert '# unit = { column = "user_id" }' in text
+    assert '\n# unit = "row"' in text
     # uncommented, its hints load too, for the first of the alternatives
     for line in ("# [tables.my_data.columns.plain]", '# [tables.my_data.columns."odd \\"name\\""]'):
         assert line in text
@@ -36,6 +36,20 @@ def test_types_come_from_parquet_metadata(tmp_path):
     assert "# [tables.t.columns.x]\n# clip = [0.0, 1.0]" in text
     assert "# [tables.t.columns.b]\n# categories = [true, false]" in text
     assert '"l" holds values of another kind' in text
+
+
+@pytest.mark.parametrize(
+    ("header", "unit"),
+    [("a,customer_id,user_id", ColumnUnit("customer_id")), ("event_id,a", RowUnit()), ("a,b", RowUnit()),
+     ("event_id,Patient", ColumnUnit("Patient")), ("username,users", RowUnit())],
+)  # fmt: skip
+def test_a_column_that_seems_to_name_people_is_the_unit(tmp_path, header, unit):
+    file = tmp_path / "t.csv"
+    file.write_text(header + "\n")
+    text = init_text(file)
+    table = parse_catalog(text).table("t")
+    assert table.unit == unit
+    assert table.rows_per_unit == (1 if unit == RowUnit() else 5)
 
 
 def test_the_bundled_table():

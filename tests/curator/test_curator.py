@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brdp.data.engine import EngineFailed
-from brdp.errors import BrdpError, BudgetExceeded
+from brdp.errors import BrdpError, BudgetExceeded, NotPossible
 from brdp.ledger import open_ledger, verify
 from brdp.noise.describe import read_noise
 from brdp.query import column, table
@@ -143,7 +143,7 @@ def test_beyond_the_budget_nothing_is_charged_and_the_nearest_bound_is_named(
         price = curator.price(COUNT)
         assert not price.reachable
         assert price.nearest is not None
-        with pytest.raises(BudgetExceeded):
+        with pytest.raises(BudgetExceeded, match=f"got one of epsilon {price.epsilon:.6g}"):
             curator.ask(COUNT)
         assert curator.history() == []
         wider = COUNT.replace("WITHIN 8", f"WITHIN {price.nearest.within['n']}")
@@ -158,15 +158,12 @@ BAD = (
     "SELECT AVG(user) WITHIN 5 FROM people",
     "SELECT COUNT(*) WITHIN 0 FROM people",
     "SELECT COUNT(*) WITHIN -3 FROM people",
-    "SELECT COUNT(*) WITHIN 0.5 FROM people",
     "SELECT COUNT(*) WITHIN 5 FROM people CONFIDENCE 1",
     "SELECT COUNT(*) FROM people",
     "SELECT user, COUNT(*) WITHIN 5 FROM people GROUP BY user",
     "SELECT COUNT(*) WITHIN 5 FROM people; DROP TABLE people",
     "SELECT MEDIAN(age) WITHIN 5 FROM people",
     "SELECT COUNT(*) WITHIN 5 FROM people WHERE colour = 'x' AND",
-    "SELECT AVG(score) WITHIN 1e-13 FROM people",
-    "SELECT SUM(score) WITHIN 1e-9 FROM people",
     "",
     "\x00",
 )
@@ -180,6 +177,46 @@ def test_bad_questions_are_refused_and_nothing_is_charged(tmp_path: Path, text: 
                 act(text)
             assert not isinstance(caught.value, EngineFailed), "data were read"
         assert curator.history() == []
+
+
+NO_NOISE = (
+    "SELECT COUNT(*) AS v WITHIN 0.5 FROM people",
+    "SELECT AVG(score) AS v WITHIN 1e-13 FROM people",
+    "SELECT SUM(score) AS v WITHIN 1e-9 FROM people",
+)
+
+
+@pytest.mark.parametrize("text", NO_NOISE)
+def test_where_no_noise_keeps_a_bound_the_price_names_one_that_some_does(
+    tmp_path: Path, text: str
+) -> None:
+    with curator_at(tmp_path, failing) as curator:
+        with pytest.raises(NotPossible):
+            curator.ask(text)
+        price = curator.price(text)
+        assert not price.reachable
+        assert price.to_dict()["epsilon"] is None
+        assert price.nearest is not None
+        assert str(price).startswith(
+            "no noise keeps such a bound\nthe nearest bound that fits: v ±"
+        )
+        asked, nearest = text.split()[5], price.nearest.within["v"]
+        wider = curator.price(text.replace(asked, str(nearest)))
+        assert wider.reachable
+        assert wider.epsilon == pytest.approx(price.nearest.epsilon, rel=1e-6)
+        # nearest to within the steps of the search
+        assert not curator.price(text.replace(asked, str(nearest * 0.9))).reachable
+        assert curator.history() == []
+
+
+def test_a_mean_says_what_its_bound_takes_for_granted(tmp_path: Path) -> None:
+    with curator_at(tmp_path) as curator:
+        notes = curator.ask("SELECT AVG(age) AS m WITHIN 3 FROM people").notes
+        assert "m: the bound holds where 150 rows of a group count, or more." in notes
+        notes = curator.ask("SELECT AVG(age) SIZE 600 AS m WITHIN 3 FROM people").notes
+        assert "m: divided by the public size 600, however many rows count." in notes
+        notes = curator.ask("SELECT AVG(age) AS m FROM people WHERE age > 1 EPSILON 1").notes
+        assert not any("rows of a group count" in note for note in notes)
 
 
 def test_errors_hold_no_private_value(tmp_path: Path) -> None:

@@ -96,6 +96,9 @@ ERRORS = {
     2: (
         ("query", "SELECT MEDIAN(age) WITHIN 5 FROM adult"),
         ("query", "SELECT COUNT(*) WITHIN 5 FROM nobody"),
+        ("query", "SELECT SUM(wealth) WITHIN 5 FROM adult"),
+        ("query", "SELECT COUNT(*) WITHIN 0 FROM adult"),
+        ("query", "SELECT COUNT(*) WITHIN 5 FROM adult CONFIDENCE 1"),
         ("query", COUNT, "--config", "nowhere.toml"),
         ("budget", "nobody"),
         ("budget", "charge", "adult", "--epsilon", "-1", "--note", "x"),
@@ -122,6 +125,33 @@ def test_errors_are_one_line_with_their_status(
     assert "Traceback" not in done.stderr
     with open_ledger(demo / "brdp-ledger.sqlite") as ledger:
         assert ledger.head() == before
+
+
+DECLARED = """
+[tables.people]
+source = "people.csv"
+unit = {{ column = "name" }}
+rows_per_unit = 2
+budget = {{ epsilon = 1, delta = 1e-6 }}
+columns.age = {{ clip = {clip} }}
+"""
+
+
+def test_bad_declarations_are_refused_and_nothing_is_charged(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text("name,age\nSECRET,4711\n,4712\n")
+    for clip, command, says in (
+        ("[100, 0]", ("query", "SELECT SUM(age) WITHIN 90 FROM people"), "columns.age.clip: expected [low"),
+        ("[100, 0]", ("register", "people"), "columns.age.clip: expected [low, high] with low below high"),
+        ("[0, 100]", ("register", "people"), "unit column name of people: expected a unit in every row"),
+        ("[0, 100]", ("query", "SELECT SUM(ages) WITHIN 90 FROM people"), "Did you mean 'age'?"),
+    ):  # fmt: skip
+        (tmp_path / "brdp.toml").write_text(DECLARED.format(clip=clip))
+        done = brdp(tmp_path, *command)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert says in done.stderr
+        assert len(done.stderr.splitlines()) == 1
+        assert not any(value in done.stderr for value in ("SECRET", "4711", "4712"))
+    assert json.loads(brdp(tmp_path, "budget", "people", "--json").stdout)["epsilon"]["spent"] == 0
 
 
 def test_init_writes_what_can_be_edited(tmp_path: Path) -> None:

@@ -19,6 +19,18 @@ HINTS = {
     "# clip = [0, 100]  # or, where the text is numbers, their range (add: integer = true)",
     Kind.BOOLEAN: "categories = [true, false]  # every group, as a public list",
 }
+PEOPLE = (
+    "user",
+    "person",
+    "customer",
+    "patient",
+    "client",
+    "member",
+    "employee",
+    "student",
+    "household",
+    "device",
+)
 
 
 def init_text(path: str | Path, *, name: str | None = None, queries: int = 100) -> str:
@@ -70,14 +82,17 @@ def _key(name: str) -> str:
 
 
 def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
-    likely = [
-        column
-        for column in schema
-        if column.lower() in {"id", "uid", "user", "person", "customer", "patient", "device"}
-        or column.lower().endswith(("_id", "userid"))
-    ]
-    suggested = likely[0] if likely else "user_id"
+    people, others = _likely_units(schema)
+    suggested = _quoted((*people, *others, "user_id")[0])
     key = _key(table)
+    # where a column seems to name people, the safer of the two is the one to begin with
+    column, row = f"unit = {{ column = {suggested} }}", 'unit = "row"'
+    units = [
+        f"{column if people else row}",
+        f"# {row if people else column}",
+        f"{'' if people else '# '}rows_per_unit = 5".ljust(25)
+        + "# a query uses at most so many rows of a unit; fewer means less noise",
+    ]
     return [
         "# What may be asked of this table, whom it protects and how much may ever be spent.",
         "# Everything in this file is public to analysts: write what you know, not what you find in the data.",
@@ -87,9 +102,7 @@ def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
         'version = "1"            # change it whenever the data change: stored answers belong to a version',
         "",
         "# Whom privacy protects: every row by itself, or all rows that share the value of a column.",
-        'unit = "row"',
-        f"# unit = {{ column = {_quoted(suggested)} }}",
-        "# rows_per_unit = 5      # a query uses at most so many rows of a unit; fewer means less noise",
+        *units,
         "# groups_per_unit = 3    # ... in at most so many groups",
         '# row_key = ["event_id"] # names a row within its unit, so that every engine keeps the same rows',
         "",
@@ -103,6 +116,18 @@ def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
         + f"# how charges add up: best for about {queries} questions; sum suits few, renyi many",
         f"queries = {queries}".ljust(25) + "# about how many questions it is for",
     ]
+
+
+def _likely_units(schema: Schema) -> tuple[list[str], list[str]]:
+    """Columns whose names say that they name people, and others that name something."""
+    naming = [
+        column
+        for column, kind in schema.items()
+        if kind in (Kind.INTEGER, Kind.TEXT)
+        and (column.lower() in {"id", "uid", *PEOPLE} or column.lower().endswith(("_id", "userid")))
+    ]
+    people = [column for column in naming if any(word in column.lower() for word in PEOPLE)]
+    return people, [column for column in naming if column not in people]
 
 
 def _columns(table: str, schema: Schema) -> list[str]:

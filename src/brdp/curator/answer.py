@@ -17,6 +17,7 @@ from brdp.curator.means import (
     mean_interval,
     middle,
     rounding_of,
+    rows_promised,
 )
 from brdp.curator.promise import promised
 from brdp.curator.release import Release, name_of, up_to_float
@@ -137,6 +138,16 @@ def _mean_half_width(
     return half_width
 
 
+def _rows_note(item: Item, mean: Mean, query: Query, table: Table) -> list[str]:
+    """What a mean's bound takes for granted about how many rows count."""
+    if mean.size is not None:
+        return [f"{item.name}: divided by the public size {mean.size:,}, however many rows count."]
+    if item.within is None:
+        return []
+    rows = rows_promised(query, table)
+    return [f"{item.name}: the bound holds where {rows:,} rows of a group count, or more."]
+
+
 def shown(within: Fraction, item: Item) -> float:
     """A bound as a float: what was asked for prints as it was asked, any other is rounded up."""
     return float(within) if within == item.within else up_to_float(within)
@@ -144,7 +155,7 @@ def shown(within: Fraction, item: Item) -> float:
 
 def notes_for(query: Query, table: Table) -> tuple[str, ...]:
     """What to know about an answer: public, and the same whatever the data."""
-    notes = ["The bound speaks of noise and rounding, not of what clipping and bounding leave out."]
+    notes = ["Bounds speak of noise and rounding, not of what clipping and bounding leave out."]
     for item in query.items:
         if isinstance(item.aggregate, Sum | Mean):
             clip = clip_of(Mean(item.aggregate.column), table)
@@ -152,6 +163,8 @@ def notes_for(query: Query, table: Table) -> tuple[str, ...]:
                 f"{item.name}: values of {item.aggregate.column} are held to "
                 f"[{float(clip.low):g}, {float(clip.high):g}]."
             )
+        if isinstance(item.aggregate, Mean):
+            notes += _rows_note(item, item.aggregate, query, table)
     if isinstance(table.unit, ColumnUnit):
         notes.append(
             f"At most {table.rows_per_unit} rows of each {table.unit.column} count, "

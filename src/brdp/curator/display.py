@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
     from brdp.curator.results import Answer, Cell, Price, Value
+
+ASKED_DIGITS = (
+    8  # people ask for bounds of few digits; those that follow from noise have all of a float's
+)
+LONGEST_PLAIN, MOST_DECIMALS = 15, 12
 
 
 @final
@@ -51,7 +57,7 @@ def sheets(answer: Answer) -> list[Sheet]:
             cell = row.cells[name]
             values = cell.value if isinstance(cell.value, tuple) else (cell.value,)
             lines += [
-                (*map(str, row.key.values()), bin_, number(value) + within_text(cell))
+                (*map(str, row.key.values()), bin_, number(value, cell.within) + within_text(cell))
                 for bin_, value in zip(_bins(cell.edges), values, strict=True)
             ]
         found.append(Sheet(len(keys) + 1, tuple(lines)))
@@ -76,12 +82,37 @@ def remarks(answer: Answer) -> str:
 
 def cell_text(cell: Cell) -> str:
     """A number with its bound."""
-    return number(cell.value) + within_text(cell)
+    return number(cell.value, cell.within) + within_text(cell)
 
 
 def within_text(cell: Cell) -> str:
     """The bound behind a number."""
-    return "" if cell.within is None else f" ±{cell.within:,.4g}"
+    return "" if cell.within is None else f" ±{bound(cell.within)}"
+
+
+def bound(within: float) -> str:
+    """A bound: as it was asked, or four digits, rounded up."""
+    exact = Decimal(repr(float(within)))
+    if not exact.is_finite() or exact == 0:
+        return f"{within:g}"
+    if len(exact.normalize().as_tuple().digits) > ASKED_DIGITS:
+        exact = Context(prec=4, rounding=ROUND_CEILING).create_decimal(exact)
+    if not -5 < exact.adjusted() < LONGEST_PLAIN:
+        return f"{exact.normalize():e}"
+    return _plain(exact)
+
+
+def percent(chance: float) -> str:
+    """A probability, rounded down: 95 %, 98.73 %, 99.99999 %."""
+    exact = 100 * Decimal(repr(float(chance)))
+    digits = 2 if chance < 0.9999 or chance >= 1 else 1 - (100 - exact).adjusted()
+    rounded = exact.quantize(Decimal(1).scaleb(-digits), rounding=ROUND_FLOOR)
+    return f"{_plain(rounded)} %"
+
+
+def _plain(number: Decimal) -> str:
+    text = f"{number:,f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _bins(edges: tuple[float, ...]) -> list[str]:
@@ -104,27 +135,34 @@ def price_text(price: Price) -> str:
         head = "the price of a mean depends on how many rows every group is known to have:"
         tail = "say so with ROWS_AT_LEAST, if that is known without looking at the data"
         return "\n".join([head, *known, tail])
-    lines = [f"costs epsilon {price.epsilon:.4g} at delta {price.delta:.3g}"]
+    lines = []
+    if math.isfinite(price.epsilon):
+        lines.append(f"costs epsilon {price.epsilon:.4g} at delta {price.delta:.3g}")
     lines += [
-        f"{name}: within ±{bound:,.4g} in {100 * price.kept[name]:.4g} % of answers"
-        for name, bound in price.bounds.items()
+        f"{name}: within ±{bound(within)} in {percent(price.kept[name])} of answers"
+        for name, within in price.bounds.items()
     ]
     if price.reachable:
         lines.append(f"about {price.remaining_queries:,} such questions fit what is left")
     else:
-        lines.append("more than is left of the budget")
+        lines.append("more than is left of the budget" if lines else "no noise keeps such a bound")
         if price.nearest is not None:
-            bounds = ", ".join(f"{n} ±{b:,.4g}" for n, b in price.nearest.within.items())
+            bounds = ", ".join(f"{name} ±{bound(b)}" for name, b in price.nearest.within.items())
             lines.append(
                 f"the nearest bound that fits: {bounds}, for epsilon {price.nearest.epsilon:.4g}"
             )
     return "\n".join(lines)
 
 
-def number(value: Value) -> str:
-    """A number, or a histogram's numbers, for a table."""
+def number(value: Value, within: float | None = None) -> str:
+    """A number, or a histogram's numbers, for a table: to a hundredth of its bound, or six digits."""
     if isinstance(value, tuple):
-        return " ".join(number(one) for one in value)
-    if math.isfinite(value) and value == int(value):
+        return " ".join(number(one, within) for one in value)
+    if not math.isfinite(value) or abs(value) >= 10.0**LONGEST_PLAIN:
+        return f"{value:g}"
+    if value == int(value):
         return f"{int(value):,}"
-    return f"{value:,.6g}"
+    digits = 5 - math.floor(math.log10(abs(value)))
+    if within is not None and 0 < within < math.inf:
+        digits = 2 - math.floor(math.log10(within))
+    return f"{value:,.{min(max(digits, 0), MOST_DECIMALS)}f}"

@@ -118,7 +118,7 @@ def _tightest(
             best = at(high)
     if best is None:
         raise NotPossible(
-            f"expected noise of epsilon {wanted.epsilon:g} with a bound; got none: it would be wider than the "
+            f"expected noise of epsilon {wanted.epsilon:.3g} with a bound; got none: it would be wider than the "
             "sampler's tables. Give more epsilon."
         )
     low = high / SHARP

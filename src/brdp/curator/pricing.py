@@ -22,7 +22,7 @@ from brdp.query.model import Query
 
 # For how many rows the price of a mean is shown where nobody said.
 ROWS = (100, 1_000, 10_000, 100_000)
-WIDENINGS = 14
+WIDEST = 128  # bounds are widened up to 2^128 times
 REFINEMENTS = 5
 
 
@@ -31,7 +31,13 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
     filter = budgets[0].filter
     if _lacks_rows(query, table):
         return _by_rows(query, table, filter)
-    prepared = prepare(query, table, filter)
+    try:
+        prepared = prepare(query, table, filter)
+    except NotPossible:
+        nearest = _nearest(query, table, budgets) if query.epsilon is None else None
+        if nearest is None:
+            raise
+        return _out_of_reach(nearest=nearest)
     price = prepared.price(filter)
     remaining = _remaining(budgets, price)
     bounds, kept = _promised(prepared)
@@ -69,6 +75,13 @@ def _by_rows(query: Query, table: Table, filter: Filter) -> Price:
         except NotPossible:
             continue
         prices[rows] = filter.epsilon_of(prepared.price(filter))
+    return _out_of_reach(prices=prices)
+
+
+def _out_of_reach(
+    *, nearest: Nearest | None = None, prices: dict[int, float] | None = None
+) -> Price:
+    """What no noise can keep, whatever it may cost."""
     return Price(
         epsilon=math.inf,
         delta=0.0,
@@ -78,8 +91,8 @@ def _by_rows(query: Query, table: Table, filter: Filter) -> Price:
         remaining_queries=0,
         reachable=False,
         free=False,
-        nearest=None,
-        epsilon_by_rows=prices,
+        nearest=nearest,
+        epsilon_by_rows=prices or {},
     )
 
 
@@ -118,15 +131,20 @@ def _nearest(query: Query, table: Table, budgets: Sequence[BudgetStatus]) -> Nea
             return None
         return filter.epsilon_of(price) if _remaining(budgets, price) > 0 else None
 
-    low, high = Fraction(1), Fraction(2)
-    epsilon = fitting(high)
-    for _ in range(WIDENINGS):
-        if epsilon is not None:
-            break
-        low, high = high, 2 * high
-        epsilon = fitting(high)
-    if epsilon is None:
-        return None
+    # by powers of two: the least exponent of which it fits, then between that and the one before
+    too_small, exponent = 0, 1
+    while (epsilon := fitting(Fraction(2**exponent))) is None:
+        too_small, exponent = exponent, 2 * exponent
+        if exponent > WIDEST:
+            return None
+    while exponent - too_small > 1:
+        between = (too_small + exponent) // 2
+        found = fitting(Fraction(2**between))
+        if found is None:
+            too_small = between
+        else:
+            exponent, epsilon = between, found
+    low, high = Fraction(2**too_small), Fraction(2**exponent)
     for _ in range(REFINEMENTS):
         middle = (low + high) / 2
         found = fitting(middle)

@@ -160,8 +160,9 @@ class FilterState:
             raise BudgetExceeded(
                 f"expected a charge that fits what is left of epsilon {self.filter.epsilon:g}, "
                 f"delta {self.filter.delta:g} "
-                f"(epsilon {self.epsilon:.6g} is spent); got one that does not. Ask for a wider bound, "
-                "a lower confidence or fewer cells, or let the owner grant more."
+                f"(epsilon {self.epsilon:.6g} is spent); got one of epsilon {self.filter.epsilon_of(price):.6g}. "
+                "Ask for a wider bound (the price names the nearest that fits), a lower confidence or fewer "
+                "cells, or let the owner grant more."
             )
         return FilterState(self.filter, after)
 

@@ -2,7 +2,7 @@
 
 Claims (issue: the paper, reproduced and corrected):
 1. Its four recycled columns, both rows, take at most 1 s in all: Algorithms 1 and 2, curves, compositions of
-   1,000. The paper reports 63 to 5,162 s a column.
+   1,000; and so they do as the paper describes them, by Theorem 3. The paper reports 63 to 5,162 s a column.
 2. The account of a column, both rows, is at least 50 times faster than a transcription of Algorithm 3 on
    scipy.stats, which gives one row. Quick settings transcribe the two columns without sampling, `--full` all four.
 
@@ -35,8 +35,15 @@ def main() -> int:
     rows = panel.compute(lambda words: None)
     ours = {name: seconds(rows, name, "split", "true") for name in RECYCLED}
     total, paper = sum(ours.values()), sum(PRINTED[name][2] for name in RECYCLED)
-    held = total <= MOST_SECONDS
+    described = total - sum(seconds(rows, name, "true") for name in RECYCLED)
+    described += sum(
+        float(row["seconds"])
+        for name in RECYCLED
+        for row in pick(rows, column=name, version="recomputed")
+    )
+    held = max(total, described) <= MOST_SECONDS
     print(f"four recycled columns, both rows: {total:.3f} s (claim {MOST_SECONDS:g})")
+    print(f"  by Theorem 3, as the paper describes them: {described:.3f} s (claim {MOST_SECONDS:g})")
     for name, took in ours.items():
         printed = PRINTED[name][2]
         print(f"  {name}: {took:.3f} s; the paper {printed:,.1f} s, {printed / took:,.0f} times")

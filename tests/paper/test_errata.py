@@ -22,7 +22,7 @@ LEAST_GAP = {
     "E14": 1.4,
     "E16": 50.0,
 }
-QUICK = {"E1", "E2", "E5", "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E17"}
+QUICK = {"E1", "E2", "E5", "E8", "E9", "E10", "E11", "E12", "E13", "E14", "E17", "E19", "E20"}
 
 
 def test_the_page_holds_every_erratum_in_words() -> None:
@@ -31,6 +31,8 @@ def test_the_page_holds_every_erratum_in_words() -> None:
         assert f"## {erratum.label}. {erratum.title}\n" in text
         for words in (erratum.says, erratum.derivation, erratum.replacement):
             assert words in text, erratum.label
+        for point in erratum.points:
+            assert f"\n- {point}\n" in text, erratum.label
     for words in SURVIVES:
         assert words in text
     assert "**344 of 1,440**" in text
@@ -60,7 +62,7 @@ def test_evidence_shows_the_gap_it_claims(label: str) -> None:
 def test_counts_are_counts() -> None:
     """Quick ones only; some claims hold on the main grid, and the page says so (Theorem 2)."""
     for erratum in ERRATA:
-        if erratum.label in {"E5", "E11", "E14"}:
+        if erratum.label in {"E5", "E11", "E14", "E19"}:
             for one in erratum.frequency():
                 assert 0 <= one.broken <= one.settings
                 assert f"**{one.broken:,} of {one.settings:,}**" in PAGE.read_text(encoding="utf-8")

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from brdp.paper.accountants import (
+    RENYI_ORDERS,
     ClassicConversion,
+    Conversion,
     ImprovedConversion,
     calibrated_gaussian,
     calibrated_laplace,
@@ -113,3 +115,29 @@ def test_renyi_accounting_gives_the_values_of_the_theory() -> None:
     ):
         profile = renyi_profile(kernel, count=1000, conversion=conversion)
         assert epsilon_of(profile, delta=TOTALS) == pytest.approx(expected, abs=6e-4)
+
+
+@pytest.mark.parametrize("conversion", [ClassicConversion(), ImprovedConversion()])
+@pytest.mark.parametrize("count", [1, 30, 1000])
+def test_renyi_accounting_takes_the_best_of_all_orders(conversion: Conversion, count: int) -> None:
+    kernel = calibrated_laplace(epsilon=0.1, sensitivity=1.0)
+    epsilon = np.linspace(-5.0, 40.0, 301)
+    total = count * renyi_laplace(kernel, RENYI_ORDERS)
+    logs = conversion.log_delta(RENYI_ORDERS, total, epsilon[:, None]).min(axis=1)
+    found = renyi_profile(kernel, count=count, conversion=conversion)(epsilon)
+    shown = logs > -600.0  # below, doubles end
+    assert np.sum(shown) > 10
+    assert np.log(found[shown]) == pytest.approx(np.minimum(logs[shown], 0.0), abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [GaussianKernel(0.8, 1.0), LaplaceKernel(0.7, 1.0)])
+def test_the_law_of_the_loss_by_drawing(kernel: GaussianKernel | LaplaceKernel) -> None:
+    """Shares of 400,000 draws are within .004 unless |z| > 5: false alarms under 1e-6 each."""
+    rng = np.random.default_rng(12)
+    x = kernel.noise().sample(400_000, rng=rng)
+    drawn = np.log(kernel.pdf(x)) - np.log(kernel.pdf(x - 1.0))
+    for loss in (-1.5, -0.9, 0.0, 0.5, 1.2, 1.5):
+        share = float(np.mean(drawn <= loss))
+        assert float(kernel.loss_cdf(loss)) == pytest.approx(share, abs=0.004)
+    assert float(kernel.loss_cdf(40.0)) == pytest.approx(1.0)
+    assert float(kernel.loss_cdf(-40.0)) < 1e-12

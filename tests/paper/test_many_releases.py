@@ -15,6 +15,7 @@ from brdp.paper.formulas.composition import (
     added_losses,
     advanced_composition,
     advanced_composition_as_printed,
+    composed_delta,
     composed_profile,
     parallel_composition,
     sequential_composition,
@@ -76,6 +77,10 @@ def test_transcription_of_algorithm_3() -> None:
         first=1,
     )
     assert slow == pytest.approx(float(fast(np.array(4.0))), rel=1e-6)
+    whole = composed_delta(
+        kernel, composed_gaussian(kernel, count=20), 4.0, lower=-1.0, upper=1.0, rate=0.4, count=20
+    )
+    assert float(whole) == pytest.approx(float(fast(np.array(4.0))), rel=1e-14)
 
 
 def test_remarks_on_composition() -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 from brdp.paper import transcription
 from brdp.paper.errata import grid, single
 from brdp.paper.errata.grid import ROUNDING
 from brdp.paper.formulas.budget import (
+    gain_over_plain,
     gaussian_for,
     laplace_for,
     objective,
@@ -16,12 +21,13 @@ from brdp.paper.formulas.budget import (
     optimal_split,
     split_at,
 )
-from brdp.paper.formulas.kernel import GaussianKernel, LaplaceKernel
+from brdp.paper.formulas.kernel import GaussianKernel, LaplaceKernel, PaperKernel
 from brdp.paper.formulas.leakage import (
     baseline_rate,
     delta_that_always_holds,
     mass_of_the_printed_loss_under_the_neighbour,
     privacy_profile,
+    recycled_loss_cdf,
     recycling_loss,
     recycling_weight,
     recycling_weight_by_definition,
@@ -57,9 +63,12 @@ def test_those_rates_cost_what_the_theory_says() -> None:
 
 
 def test_violation_counts() -> None:
-    """344 and 1,382 of 1,440. Control: the baseline rate of Theorem 2 breaks none on this grid."""
+    """344 and 1,382 of 1,440, and for Laplace at (epsilon_y, delta) as many.
+
+    Control: the baseline rate of Theorem 2 breaks none on this grid.
+    """
     counts = [one.broken for one in grid.algorithm_1_frequency()]
-    assert counts == [344, 1382]
+    assert counts == [344, 1382, 1382]
     baseline = [one.broken for one in grid.theorem_2_frequency()][:2]
     assert baseline == [0, 0]
 
@@ -164,6 +173,33 @@ def test_theorem_1_is_no_privacy_loss_and_the_true_loss_is() -> None:
     # Proposition 2 far below the least loss says the same: 1 - delta(e) over exp(e)
     profile = float(privacy_profile(kernel, -3.0, lower=-1.0, upper=1.0, rate=rate))
     assert (1 - profile) / np.exp(-3.0) == pytest.approx(printed, rel=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [GaussianKernel(1.1, 1.0), LaplaceKernel(1.2, 1.0)])
+def test_proposition_2_is_the_hinge_of_theorem_1s_law(kernel: PaperKernel) -> None:
+    """E[max(0, 1 - exp(e - G))] is the integral over g > e of exp(e - g) P(G > g)."""
+    setting = {"lower": -1.0, "upper": 1.0, "rate": 0.6}
+    for epsilon in (-0.5, 0.3, 1.1):
+        cuts = np.sort([epsilon, 0.8333333, 0.9162907, 1.7496240, 12.0])
+        cuts = cuts[cuts >= epsilon]
+        exact = sum(
+            quad(
+                lambda g, e=epsilon: math.exp(e - g)
+                * (1.0 - float(recycled_loss_cdf(kernel, g, **setting))),
+                low, high,
+            )[0]
+            for low, high in itertools.pairwise(cuts)
+        )  # fmt: skip
+        found = float(privacy_profile(kernel, epsilon, **setting))
+        assert found == pytest.approx(exact, rel=2e-5)
+
+
+def test_proposition_4_compares_with_the_plain_kernel() -> None:
+    plain = gaussian_for(*(np.asarray(x) for x in (2.0, 1e-5, 1.0)))
+    split = optimal_split(
+        epsilon=2.0, delta=1e-5, sensitivity=1.0, lower=-1.0, upper=1.0, kernel_for=gaussian_for
+    )
+    assert float(gain_over_plain(split, plain)) == pytest.approx(0.46627 / 0.38402, rel=1e-4)
 
 
 def test_theorem_2_and_what_replaces_it() -> None:

@@ -125,12 +125,16 @@ def _check_gowalla(path: Path) -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
-    """Progress on stderr: a bar with rich, plain lines without. An empty word ends a panel."""
+    """Progress on stderr: a bar on a terminal with rich, else plain lines. An empty word ends a panel."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        plain = not sys.stderr.isatty()
     except ImportError:
-        yield lambda words: print(words, file=sys.stderr) if words else None
+        plain = True
+    if plain:
+        yield lambda words: print(words, file=sys.stderr, flush=True) if words else None
         return
     columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:

@@ -215,12 +215,21 @@ def renyi_profile(
     conversion: Conversion,
     orders: Floats = RENYI_ORDERS,
 ) -> Profile:
-    """The profile Renyi accounting gives `count` Laplace releases: the best order for each epsilon."""
+    """The profile Renyi accounting gives `count` Laplace releases: the best order for each epsilon.
+
+    log delta is a line in epsilon for each order, steeper for larger orders, and its height at 0 is
+    convex in the order: every line is the lowest somewhere, from one crossing with its neighbour to
+    the next. So the best order is found by search, and its neighbours are tried for rounding.
+    """
     total = count * renyi_laplace(kernel, orders)
+    crossings = np.diff(conversion.log_delta(orders, total, np.zeros(1))) / np.diff(orders)
+    crossings = np.maximum.accumulate(crossings)
 
     def profile(epsilon: Floats) -> Floats:
         e = np.asarray(epsilon, float)[..., None]
-        logs = np.min(conversion.log_delta(orders, total, e), axis=-1)
+        near = np.searchsorted(crossings, e) + np.array([-1, 0, 1])
+        near = np.clip(near, 0, orders.size - 1)
+        logs = np.min(conversion.log_delta(orders[near], total[near], e), axis=-1)
         return np.asarray(np.exp(np.minimum(logs, 0.0)))
 
     return profile

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from brdp.noise import Noise, Recycled
 from brdp.paper.formulas.budget import Split
-from brdp.paper.formulas.kernel import PaperKernel
+from brdp.paper.formulas.kernel import Floats, PaperKernel
 from brdp.planning import Plan, plan
 from brdp.privacy import Curve
 from brdp.privacy.compose import compose
@@ -89,6 +90,23 @@ def largest_safe_rate(
             break
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def largest_acceptance(
+    *, epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike, within: ArrayLike
+) -> Floats:
+    """The most that P(|N| <= within) can be for any additive noise with a density at (epsilon, delta).
+
+    *Guarantee:* an upper bound, met by the plain Laplace kernel at delta = 0 where `within` is a
+    multiple of the sensitivity. Proof: let k = ceil(within/sensitivity), a = exp(-k epsilon) and
+    d = delta (exp(k epsilon) - 1)/(exp(epsilon) - 1), the group bound for k steps. Shifting {N > 0}
+    by k sensitivities, P(N > k sensitivity) >= a (P(N > 0) - d), and so on the other side. The sum
+    is P(|N| > k sensitivity) >= a (1 - 2 d), and a d = delta (1 - a)/(exp(epsilon) - 1).
+    """
+    e, d = np.asarray(epsilon, float), np.asarray(delta, float)
+    steps = np.ceil(np.asarray(within, float) / np.asarray(sensitivity, float))
+    bound = -np.expm1(-steps * e) * (1.0 + 2.0 * d / np.expm1(e))
+    return np.asarray(np.minimum(bound, 1.0))
 
 
 def exact_plan(

@@ -44,3 +44,5 @@ class Erratum:
     replacement: str
     evidence: Callable[[], tuple[Evidence, ...]]
     frequency: Callable[[], tuple[Frequency, ...]]
+    points: tuple[str, ...] = ()
+    """A list under the derivation."""

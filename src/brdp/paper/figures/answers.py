@@ -177,6 +177,8 @@ class AnswersPanel(Panel):
             style.COLUMN, 8.8, nrows=6, height_ratios=(1.25, 0.8, 1.25, 1, 0.8, 1)
         )
         axes = grid[:, 0]
+        for one, below in ((0, 2), (1, 2), (3, 5), (4, 5)):
+            axes[one].sharex(axes[below])
         for boxes, lines, version in ((axes[0], axes[3], "paper"), (axes[2], axes[5], "exact")):
             self._boxes(boxes, rows, version)
             self._lines(lines, rows, version)
@@ -221,15 +223,18 @@ class AnswersPanel(Panel):
             (total,) = pick(rows, part="left", version=version, mechanism=mechanism, subset="all")
             axes.annotate(
                 f"{float(total['acceptance']):.3f}", (i, 1.0), xycoords=("data", "axes fraction"),
-                xytext=(0, -2), textcoords="offset points", ha="center", va="top", fontsize=7,
+                xytext=(0, -8), textcoords="offset points", ha="center", va="top", fontsize=7,
             )  # fmt: skip
+        axes.annotate(
+            "share within ±θ:", (0.01, 1.0), xycoords="axes fraction", va="top", fontsize=6
+        )
         for bound in (-theta, theta):
             axes.axhline(bound, color=style.PROMISE, linewidth=0.9, linestyle=(0, (1, 1.5)))
         axes.set_yscale("symlog", linthresh=theta, linscale=0.8)
         reach = max(column([r for r in pick(rows, part="left") if "high" in r], "high"))
         reach = max(reach, 1.5 * theta)
-        axes.set_ylim(-2.0 * reach, 8.0 * reach)
-        powers = [k for k in range(-6, 9) if 2.5 * theta < 10.0**k < 8.0 * reach]
+        axes.set_ylim(-2.0 * reach, 20.0 * reach)
+        powers = [k for k in range(-6, 9) if 2.5 * theta < 10.0**k < 3.0 * reach]
         below = [k for k in powers if 10.0**k < 2.0 * reach]
         ticks = [*(-(10.0**k) for k in below), -theta, 0.0, theta, *(10.0**k for k in powers)]
         names = [*(f"$-10^{k}$" for k in below), "−θ", "0", "θ", *(f"$10^{k}$" for k in powers)]
@@ -277,7 +282,8 @@ class AnswersPanel(Panel):
         style.log_y(axes)
         low, high = axes.get_ylim()
         axes.set_ylim(min(low, 0.5) / 1.5, max(high, 2.0) ** 1.25 * 2.0)
-        axes.set_ylabel("true ε / promised ε")
+        style.few_decades(axes)
+        axes.set_ylabel("true / promised ε")
         self._names(axes)
 
     def _right_cost(self, axes: Axes, rows: Rows) -> None:
@@ -291,7 +297,7 @@ class AnswersPanel(Panel):
         self._epsilon_axis(axes)
         style.promise_line(axes, 1.0)
         style.log_y(axes)
-        axes.set_ylabel("true ε / promised ε")
+        axes.set_ylabel("true / promised ε")
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:
         source = pick(rows, part="source")[0]
@@ -312,7 +318,8 @@ class AnswersPanel(Panel):
             f"{float(total('exact', 'Lap-BRDP')['acceptance']):.3f} (shares of "
             f"{self.parts * self.answers:,} answers: within 0.01 of the truth).",
             f"The sampled Gaussian mechanism (p = {float(sampled['sampling_rate']):.3f}) truly costs ε = "
-            f"{float(sampled['true_epsilon']):.3g} at δ = {self.left.delta:g}; made to keep the promise it "
+            f"{float(sampled['true_epsilon']):.3g} at δ = {self.left.delta:g}, or δ = "
+            f"{float(sampled['true_delta']):.2g} at ε = {self.left.epsilon:g}; made to keep the promise it "
             f"accepts {float(total('exact', 'SMP-Gau-BRDP')['acceptance']):.3f}.",
             f"Along (d) Algorithm 4 takes p = {', '.join(rates)}: near 0.1, where its search begins, it "
             "answers from a tenth of the people (errata, E16).",

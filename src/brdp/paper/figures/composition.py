@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _LOOKS = {
-    "plain": ("plain kernel", style.PLAIN, (0, (1, 1))),
-    "paper": ("paper: Theorem 3", style.PAPER, "-"),
-    "true": ("paper, true cost", style.TRUE, (0, (3, 1.2, 1, 1.2))),
-    "exact": ("exact plan, true cost", style.EXACT, (0, (5, 1.5))),
+    "plain": ("plain kernel", style.PLAIN, (0, (1, 1)), "o"),
+    "paper": ("paper: Theorem 3", style.PAPER, "-", "s"),
+    "true": ("paper, true cost", style.TRUE, (0, (3, 1.2, 1, 1.2)), "^"),
+    "exact": ("exact plan, true cost", style.EXACT, (0, (5, 1.5)), "D"),
 }
 
 
@@ -132,10 +132,10 @@ class CompositionPanel(Panel):
         for i, word in enumerate(("gaussian", "laplace")):
             top, bottom = axes[:, i]
             plain = np.array(column(pick(rows, kernel=word, series="plain"), "epsilon"))
-            for series, (label, colour, dash) in _LOOKS.items():
+            for series, (label, colour, dash, marker) in _LOOKS.items():
                 some = pick(rows, kernel=word, series=series)
                 x, total = column(some, "count"), np.array(column(some, "epsilon"))
-                look = {"color": colour, "linestyle": dash, "marker": "o", "markersize": 2.5}
+                look = {"color": colour, "linestyle": dash, "marker": marker, "markersize": 2.8}
                 top.plot(x, total, label=label, **look)
                 bottom.plot(x, total / plain, **look)
             top.set_xscale("log")

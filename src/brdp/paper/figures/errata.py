@@ -76,7 +76,7 @@ class ErrataPanel(Panel):
 
     def draw(self, rows: Rows) -> Figure:
         counts = [row for row in pick(rows, part="frequency") if int(row["broken"]) > 0]
-        figure, (left, right) = style.stacked_figure(style.COLUMN, 6.4, ratios=(1, 1.7))
+        figure, (left, right) = style.stacked_figure(style.COLUMN, 6.8, ratios=(1, 1.85))
         for word, (colour, dash) in _LOOKS.items():
             some = pick(rows, part="ratio", kernel=word)
             ratio = [max(value, _SHOWN_FROM / 10) for value in column(some, "ratio")]
@@ -122,16 +122,12 @@ class ErrataPanel(Panel):
             for word in ("Gaussian", "Laplace")
         )
         return (
-            f"Algorithm 1's rate breaks the promised (ε, δ) in {gaussian['broken']} of "
-            f"{gaussian['settings']} settings for the Gaussian and in {laplace['broken']} of "
-            f"{laplace['settings']} for the Laplace kernel.",
-            "Each flaw, with its derivation, counterexample and replacement, is on the page errata.md beside "
-            "this figure (docs/errata.md).",
+            f"Algorithm 1's rate breaks the promised (ε, δ) in {int(gaussian['broken']):,} of "
+            f"{int(gaussian['settings']):,} settings for the Gaussian and in {int(laplace['broken']):,} of "
+            f"{int(laplace['settings']):,} for the Laplace kernel.",
+            "Each flaw, with its derivation, counterexample and replacement, stands below and in errata.md "
+            "beside this figure.",
         )
-
-    def table(self, rows: Rows) -> tuple[list[str], list[list[str]]] | None:
-        header = ["", "setting", "quantity", "stated", "true", "true / stated"]
-        return header, [[str(row["label"]), *_cells(row)] for row in pick(rows, part="evidence")]
 
     def page(self, rows: Rows) -> str | None:
         parts = [_INTRODUCTION]
@@ -143,6 +139,8 @@ class ErrataPanel(Panel):
 def _section(erratum: Erratum, rows: Rows) -> str:
     lines = [f"## {erratum.label}. {erratum.title}", "", f"*Where:* {erratum.where}.", ""]
     lines += [f"**The paper.** {erratum.says}", "", f"**Why not.** {erratum.derivation}", ""]
+    if erratum.points:
+        lines += [*(f"- {point}" for point in erratum.points), ""]
     evidence = pick(rows, part="evidence", label=erratum.label)
     if evidence:
         lines += ["| setting | quantity | stated | true | true / stated |", "|---|---|---|---|---|"]

@@ -136,6 +136,9 @@ class NoisePanel(Panel):
         highest = max(column(pick(rows, part="density"), "y"))
         top.set_ylim(0, 1.7 * highest)
         bottom.set_ylim(0, 1.1 * highest)
+        ticks = np.arange(0, highest + 0.05, 0.1)
+        top.set_yticks(ticks)
+        bottom.set_yticks(ticks)
         top.legend(loc="upper left")
         bottom.set_xlabel("noise (in sensitivities Δ)")
         style.letter(

@@ -54,7 +54,10 @@ class RatePanel(Panel):
         )
 
     def compute(self, report: Report) -> Rows:
-        kernel_epsilon = np.linspace(0.05, 0.999, self.points) * self.epsilon
+        # closer together at the ends, where the curves bend
+        kernel_epsilon = (
+            0.5 * (1 - np.cos(np.linspace(0.09, 0.98, self.points) * np.pi)) * self.epsilon
+        )
         rows: Rows = []
         for delta in self.deltas:
             report(f"delta {delta:g}")
@@ -112,7 +115,7 @@ class RatePanel(Panel):
             bottom.set_xticks([1, 2, 3])
             bottom.set_xlim(0, 1.05 * self.epsilon)
         axes[0, 0].set_ylabel("recycling rate q")
-        axes[1, 0].set_ylabel("true δ / promised δ")
+        axes[1, 0].set_ylabel("true / promised δ")
         axes[2, 0].set_ylabel("true ε at δ")
         axes[0, 0].set_ylim(-0.02, 1.02)
         axes[1, 0].set_ylim(1e-9, 1e2)

@@ -13,7 +13,9 @@ from brdp.paper.figures.runner import Finished, write_atomically
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#1a1a1a}
 h1{font-size:1.6rem}h2{font-size:1.25rem;margin-top:3rem;border-top:1px solid #ddd;padding-top:1.5rem}
-img{width:100%;height:auto;max-width:34rem}
+.panel{display:grid;grid-template-columns:minmax(0,27rem) minmax(0,1fr);gap:1.5rem;align-items:start}
+@media(max-width:52rem){.panel{grid-template-columns:minmax(0,1fr)}}
+img{width:100%;height:auto}sub,sup{line-height:0}.power{white-space:nowrap}
 table{border-collapse:collapse;font-size:12px;display:block;overflow-x:auto;margin:1rem 0}
 td,th{border:1px solid #ccc;padding:.25rem .45rem;text-align:left;vertical-align:top}
 th{background:#f4f4f4}.choice{color:#555;font-size:13px}nav a{margin-right:1rem;white-space:nowrap}
@@ -65,9 +67,9 @@ def _section(done: Finished) -> str:
     title = _typeset(panel.title)
     parts = [
         f"<section><h2 id='{panel.name}'>{title}</h2>",
-        f"<img alt='{html.escape(panel.title)}' src='data:image/svg+xml;base64,{svg}'>",
-        said,
-        f"<p class=choice>Chosen where the paper leaves it open, or noted:</p><ul class=choice>{chosen}</ul>",
+        f"<div class=panel><img alt='{html.escape(panel.title)}' src='data:image/svg+xml;base64,{svg}'>",
+        f"<div>{said}<p class=choice>Chosen where the paper leaves it open, or noted:</p>",
+        f"<ul class=choice>{chosen}</ul></div></div>",
     ]
     table = panel.table(done.rows)
     if table is not None:
@@ -130,7 +132,13 @@ def _typeset(text: str) -> str:
     """Plain text as HTML: a letter's index goes below the line, a power of ten above it."""
     done = html.escape(text, quote=False)
     done = _INDEX.sub(r"\1<sub>\2</sub>", done)
-    return _POWER.sub(lambda found: f"{found[1]}·10<sup>{int(found[2])}</sup>", done)
+    return _POWER.sub(_power, done)
+
+
+def _power(found: re.Match[str]) -> str:
+    digits = "" if found[1] == "1" else f"{found[1]}·"
+    exponent = str(int(found[2])).replace("-", "−")
+    return f"<span class=power>{digits}10<sup>{exponent}</sup></span>"
 
 
 def _inline(text: str) -> str:

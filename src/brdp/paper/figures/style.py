@@ -118,9 +118,23 @@ def log_y(axes: Axes) -> None:
     axes.yaxis.set_minor_formatter(require("matplotlib.ticker", extra="plot").NullFormatter())
 
 
+def few_decades(axes: Axes) -> None:
+    """Name 1, 2 and 5 on a logarithmic y axis too short for powers of ten; call when limits stand."""
+    low, high = axes.get_ylim()
+    if high / low > 300:
+        return
+    steps = (1.0, 2.0, 5.0) if high / low < 30 else (1.0, 3.0)
+    names = [k * 10.0**power for power in range(-9, 10) for k in steps]
+    axes.set_yticks([x for x in names if low <= x <= high])
+    axes.set_yticklabels([f"{x:g}" for x in names if low <= x <= high])
+    axes.minorticks_off()
+    axes.set_ylim(low, high)
+
+
 def save(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
     """Write PNG and SVG without dates, so that the same numbers give the same files."""
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
+    figure.align_ylabels()
     figure.savefig(png, metadata={"Software": None})
     figure.savefig(svg, metadata={"Date": None, "Creator": None})
     require("matplotlib.pyplot", extra="plot").close(figure)

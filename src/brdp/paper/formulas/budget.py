@@ -77,6 +77,14 @@ class Split:
         return Split(e_y, self.kernel.at(index), q, low, high)
 
 
+def gain_over_plain(split: Split, plain: PaperKernel) -> Floats:
+    """Proposition 4: a split's acceptance over that of the plain kernel at the whole budget.
+
+    The paper says that it is at least 1. It is for the best split, whose range has epsilon_y = epsilon.
+    """
+    return split.acceptance / plain.acceptance(split.lower, split.upper)
+
+
 def split_at(
     kernel_epsilon: ArrayLike,
     *,

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from scipy.special import gammaln, xlog1py, xlogy
 
 from brdp.paper.accountants import Profile
-from brdp.paper.formulas.kernel import Floats
+from brdp.paper.formulas.kernel import Floats, PaperKernel
+from brdp.paper.formulas.leakage import recycling_loss, recycling_weight
 
 
 def parallel_composition(*, epsilon: float, delta: float) -> tuple[float, float]:
@@ -78,3 +79,27 @@ def composed_profile(
         return np.asarray(np.sum(mass * kernel_profile(e[..., None] - extra), axis=-1))
 
     return profile
+
+
+def composed_delta(
+    kernel: PaperKernel,
+    kernel_profile: Profile,
+    epsilon: ArrayLike,
+    *,
+    lower: float,
+    upper: float,
+    rate: float,
+    count: int,
+) -> Floats:
+    """Algorithm 3 (composition accountant), as printed: delta after T releases at a target epsilon.
+
+    Its list of inputs lacks the bounds, which W needs, and its loop lacks k = 0.
+    """
+    profile = composed_profile(
+        kernel_profile,
+        weight=float(recycling_weight(kernel, lower=lower, upper=upper)),
+        loss=float(recycling_loss(rate=rate)),
+        count=count,
+        first=1,
+    )
+    return profile(np.asarray(epsilon, float))

@@ -42,8 +42,12 @@ class PaperKernel(ABC):
         """f_N(x), the density of the kernel."""
 
     @abstractmethod
+    def loss_cdf(self, loss: ArrayLike) -> Floats:
+        """P(Z <= z): Definition 2's privacy loss against a neighbour at +Delta, as a cumulative law."""
+
+    @abstractmethod
     def profile(self, epsilon: ArrayLike) -> Floats:
-        """delta_Z(epsilon), exact for one release, for any real epsilon."""
+        """delta_Z(epsilon): the least delta of eq. (DP:def), one release, any real epsilon; exact."""
 
     @abstractmethod
     def at(self, index: int) -> PaperKernel:
@@ -56,7 +60,10 @@ class PaperKernel(ABC):
         return np.where(right, self.cdf(-low) - self.cdf(-high), self.cdf(high) - self.cdf(low))
 
     def acceptance(self, lower: ArrayLike, upper: ArrayLike) -> Floats:
-        """p_theta of eq. (eq:pytheta): the kernel's own chance to fall within the bounds."""
+        """p_theta of eq. (eq:pytheta): the kernel's own chance to fall within the bounds.
+
+        Its complement is eq. (eq:barpytheta).
+        """
         return self.mass(lower, upper)
 
 
@@ -77,6 +84,11 @@ class GaussianKernel(PaperKernel):
     def pdf(self, x: ArrayLike) -> Floats:
         z = np.asarray(x, float) / self.sigma
         return np.asarray(np.exp(-0.5 * z * z - _LOG_SQRT_TWO_PI) / self.sigma)
+
+    def loss_cdf(self, loss: ArrayLike) -> Floats:
+        """Z is normal with mean eta = Delta^2/(2 sigma^2) and variance 2 eta."""
+        ratio = np.asarray(self.sensitivity / self.sigma, float)
+        return np.asarray(ndtr(np.asarray(loss, float) / ratio - 0.5 * ratio))
 
     def profile(self, epsilon: ArrayLike) -> Floats:
         return gaussian_profile(epsilon, np.asarray(self.sensitivity / self.sigma, float))
@@ -105,6 +117,13 @@ class LaplaceKernel(PaperKernel):
     def pdf(self, x: ArrayLike) -> Floats:
         z = np.abs(np.asarray(x, float)) / self.scale
         return np.asarray(0.5 * np.exp(-z) / self.scale)
+
+    def loss_cdf(self, loss: ArrayLike) -> Floats:
+        """Z is Delta/b with probability 1/2, -Delta/b with exp(-Delta/b)/2, and between them else."""
+        z = np.asarray(loss, float)
+        largest = np.asarray(self.sensitivity / self.scale, float)
+        between = 0.5 * np.exp(0.5 * (np.minimum(z, largest) - largest))
+        return np.asarray(np.where(z >= largest, 1.0, np.where(z < -largest, 0.0, between)))
 
     def profile(self, epsilon: ArrayLike) -> Floats:
         """delta(e) = 1 - exp((e - Delta/b)/2) for |e| < Delta/b, 0 above, 1 - exp(e) below."""

@@ -56,6 +56,19 @@ def recycling_weight_by_definition(
     return np.maximum(first, second)
 
 
+def recycled_loss_cdf(
+    kernel: PaperKernel, loss: ArrayLike, *, lower: ArrayLike, upper: ArrayLike, rate: ArrayLike
+) -> Floats:
+    """Theorem 1 (PLD_BR-DP), as printed: (1 - W) F_Z(g) + W F_Z(g - L).
+
+    The cumulative form of its density, because the Laplace's loss has atoms.
+    """
+    g = np.asarray(loss, float)
+    weight = recycling_weight(kernel, lower=lower, upper=upper)
+    shifted = kernel.loss_cdf(g - recycling_loss(rate=rate))
+    return np.asarray((1.0 - weight) * kernel.loss_cdf(g) + weight * shifted)
+
+
 def privacy_profile(
     kernel: PaperKernel,
     epsilon: ArrayLike,
@@ -64,7 +77,10 @@ def privacy_profile(
     upper: ArrayLike,
     rate: ArrayLike,
 ) -> Floats:
-    """Proposition 2, eq. (eq:deltaGamma): (1 - W) delta_Z(e) + W delta_Z(e - L)."""
+    """Proposition 2, eq. (eq:deltaGamma): (1 - W) delta_Z(e) + W delta_Z(e - L).
+
+    Derived from Theorem 1 in eq. (eq:delta').
+    """
     e = np.asarray(epsilon, float)
     weight = recycling_weight(kernel, lower=lower, upper=upper)
     shifted = kernel.profile(e - recycling_loss(rate=rate))

@@ -21,7 +21,10 @@ def recycled_density(
 def acceptance_rate(
     kernel: PaperKernel, *, lower: ArrayLike, upper: ArrayLike, rate: ArrayLike
 ) -> Floats:
-    """eq. (eq:post): p / (1 - (1 - p) q). It is right; the chain that follows it is not."""
+    """eq. (eq:post), the probability of eq. (eq:utility): p / (1 - (1 - p) q).
+
+    It is right; the chain that follows it is not.
+    """
     p, q = kernel.acceptance(lower, upper), np.asarray(rate, float)
     return np.asarray(p / (1.0 - (1.0 - p) * q))
 

@@ -43,7 +43,9 @@ def main() -> int:
     )
     held = max(total, described) <= MOST_SECONDS
     print(f"four recycled columns, both rows: {total:.3f} s (claim {MOST_SECONDS:g})")
-    print(f"  by Theorem 3, as the paper describes them: {described:.3f} s (claim {MOST_SECONDS:g})")
+    print(
+        f"  by Theorem 3, as the paper describes them: {described:.3f} s (claim {MOST_SECONDS:g})"
+    )
     for name, took in ours.items():
         printed = PRINTED[name][2]
         print(f"  {name}: {took:.3f} s; the paper {printed:,.1f} s, {printed / took:,.0f} times")

@@ -103,11 +103,10 @@ class Table:
     def __post_init__(self) -> None:
         if not self.name or "\x00" in self.name:
             raise InvalidInput("table", expected="a table's name", got=self.name)
-        whole(rows_per_unit=self.rows_per_unit)
-        if self.groups_per_unit is not None:
-            whole(groups_per_unit=self.groups_per_unit)
-        if self.rows_at_least is not None:
-            whole(rows_at_least=self.rows_at_least)
+        # 5.0 is let through as 5: every sensitivity is computed from these, in integers
+        for name in ("rows_per_unit", "groups_per_unit", "rows_at_least"):
+            if name == "rows_per_unit" or getattr(self, name) is not None:
+                object.__setattr__(self, name, whole(**{name: getattr(self, name)}))
         if isinstance(self.unit, RowUnit):
             for argument, value in (
                 ("rows_per_unit", self.rows_per_unit),

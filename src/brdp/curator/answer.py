@@ -166,8 +166,12 @@ def notes_for(query: Query, table: Table) -> tuple[str, ...]:
         if isinstance(item.aggregate, Mean):
             notes += _rows_note(item, item.aggregate, query, table)
     if isinstance(table.unit, ColumnUnit):
+        rows, groups = _many(table.rows_per_unit, "row"), _many(table.group_limit, "group")
         notes.append(
-            f"At most {table.rows_per_unit} rows of each {table.unit.column} count, "
-            f"in at most {table.group_limit} groups."
+            f"Of each {table.unit.column}, at most {rows} in at most {groups} are counted."
         )
     return tuple(notes)
+
+
+def _many(count: int, word: str) -> str:
+    return f"{count:,} {word}{'' if count == 1 else 's'}"

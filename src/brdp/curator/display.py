@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
@@ -67,6 +68,22 @@ def sheets(answer: Answer) -> list[Sheet]:
 def answer_text(answer: Answer) -> str:
     """Aligned tables, what it cost, and the notes."""
     return "\n\n".join([*map(str, sheets(answer)), remarks(answer)])
+
+
+def answer_html(answer: Answer) -> str:
+    """The same for a notebook."""
+    parts = []
+    for sheet in sheets(answer):
+        head, *lines = (
+            "".join(
+                f'<{tag} style="text-align:{"left" if index < sheet.keys else "right"}">{escape(text)}</{tag}>'
+                for index, text in enumerate(line)
+            )
+            for tag, line in zip(("th", *["td"] * len(sheet.lines)), sheet.lines, strict=False)
+        )
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    return "".join(parts) + f"<small>{escape(remarks(answer)).replace(chr(10), '<br>')}</small>"
 
 
 def remarks(answer: Answer) -> str:

@@ -26,7 +26,7 @@ class Cell:
     value: Value
     within: float | None
     confidence: float
-    _half_width: Callable[[float], float]
+    _half_width: Callable[[float], float] = field(repr=False)
     edges: tuple[float, ...] = ()  # of a histogram's bins
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -71,9 +71,9 @@ class Row:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Answer:
-    """What left: rows of cells, what they cost and what to know about them."""
+    """What left: rows of cells, what they cost and what to know about them. A notebook shows it as a table."""
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
@@ -180,6 +180,13 @@ class Answer:
 
         return answer_text(self)
 
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from brdp.curator.display import answer_html
+
+        return answer_html(self)
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -198,7 +205,7 @@ class Nearest:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """What a question would cost. Reads no data and spends nothing."""
 
@@ -233,6 +240,8 @@ class Price:
         from brdp.curator.display import price_text
 
         return price_text(self)
+
+    __repr__ = __str__
 
 
 def _finite(value: float) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
+from brdp import _validate
 from brdp.catalog import (
     Budget,
     Catalog,
@@ -67,6 +68,8 @@ class Session:
         name: str = "data",
     ) -> None:
         source = _source(data)
+        bounds = _named("bounds", bounds, '{"age": (0, 100)}')
+        categories = _named("categories", categories, '{"sex": ["Female", "Male"]}')
         table = Table(
             name=name,
             source=source,
@@ -74,9 +77,11 @@ class Session:
             rows_per_unit=rows_per_unit,
             groups_per_unit=groups_per_unit,
             relation=Relation.REPLACE if replace else Relation.ADD_REMOVE,
-            columns=_columns(source, bounds or {}, categories or {}),
+            columns=_columns(source, bounds, categories),
             rows_at_least=rows_at_least,
-            budget=Budget(epsilon=float(epsilon), delta=float(delta)),
+            budget=Budget(
+                epsilon=_validate.positive(epsilon=epsilon), delta=_validate.below_one(delta=delta)
+            ),
         )
         self._name = name
         self._curator = Curator(Catalog((table,), origin="the session"), open_ledger(":memory:"))
@@ -136,8 +141,28 @@ def _source(data: Any) -> Source:
     )
 
 
+def _named(
+    argument: str, columns: Mapping[str, Any] | None, example: str
+) -> Mapping[str, Sequence[Any]]:
+    """What is declared of columns, as it is meant: each name with several values."""
+    remedy = f"For example: {argument}={example}"
+    if columns is not None and not isinstance(columns, Mapping):
+        raise InvalidInput(
+            argument, expected="columns with their values", got=columns, remedy=remedy
+        )
+    found = {}
+    for name, values in (columns or {}).items():
+        # the letters of a text are not what was meant
+        if not isinstance(name, str) or isinstance(values, str) or not isinstance(values, Iterable):
+            raise InvalidInput(
+                f"{argument} of {name}", expected="a list of values", got=values, remedy=remedy
+            )
+        found[name] = tuple(values)
+    return found
+
+
 def _columns(
-    source: Source, bounds: Bounds, categories: Mapping[str, Iterable[Key]]
+    source: Source, bounds: Bounds, categories: Mapping[str, Sequence[Key]]
 ) -> tuple[Column, ...]:
     found = []
     engine = open_source(source)

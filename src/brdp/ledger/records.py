@@ -133,7 +133,9 @@ class BudgetStatus:
     period: Period | None
     state: FilterState
     protects: str = ""  # whom it was granted for: a sum of costs speaks of one kind of neighbours
-    secret: str = ""  # chosen when it was granted: the same for all who share the ledger
+    secret: str = field(
+        default="", repr=False
+    )  # chosen when it was granted: the same for all who share the ledger
 
     @property
     def filter(self) -> Filter:

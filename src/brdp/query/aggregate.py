@@ -50,7 +50,7 @@ class Mean(Aggregate):
 
     def __post_init__(self) -> None:
         if self.size is not None:
-            whole(size=self.size)
+            object.__setattr__(self, "size", whole(size=self.size))
 
 
 @final

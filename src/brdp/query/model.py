@@ -89,7 +89,7 @@ class Query:
         if self.where is not None:
             check_depth(self.where)
         if self.rows_at_least is not None:
-            whole(rows_at_least=self.rows_at_least)
+            object.__setattr__(self, "rows_at_least", whole(rows_at_least=self.rows_at_least))
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InvalidInput(
                 "confidence",

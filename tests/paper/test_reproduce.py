@@ -6,6 +6,7 @@ import argparse
 import gzip
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,6 +176,17 @@ def test_gowalla_refuses_other_files(tmp_path: Path, text: str) -> None:
         read_gowalla(path)
     with pytest.raises(InvalidInput, match="SNAP"):
         read_gowalla(tmp_path / "absent")
+
+
+def test_other_check_ins_of_the_same_size_are_another_panel(tmp_path: Path) -> None:
+    path = tmp_path / "check-ins"
+    settings = []
+    for text in (TABLE, TABLE.replace("2010-10-19", "2010-10-18"), TABLE):
+        path.write_text(text)
+        os.utime(path, ns=(0, len(settings)))
+        panels = all_panels(adult=adult_path(), gowalla=path)
+        settings.append(next(one.settings for one in panels if one.name == "gowalla-sum"))
+    assert settings[0] == settings[2] != settings[1]
 
 
 # --- mechanisms ---

@@ -23,6 +23,7 @@ from brdp.paper.figures.mechanisms import (
     sampling_rates,
 )
 from brdp.paper.figures.panel import Panel, Report, Row, Rows, column, pick
+from brdp.paper.figures.people import file_mark
 from brdp.paper.formulas.kernel import Floats
 
 if TYPE_CHECKING:
@@ -67,11 +68,11 @@ class AnswersPanel(Panel):
 
     @property
     def settings(self) -> dict[str, object]:
-        size = self.source.path.stat().st_size if self.source.path.is_file() else 0
+        path = self.source.path
         return {
             "source": self.source.name,
-            "file": self.source.path.name,
-            "bytes": size,
+            "file": path.name,
+            "sha256": file_mark(path) if path.is_file() else "",
             "ask": repr(self.ask),
             "left": vars(self.left).copy(),
             "right": vars(self.right).copy(),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import IO, final
 
@@ -128,6 +129,19 @@ def _text(path: Path) -> Iterator[IO[str]]:
         yield io.TextIOWrapper(stream, encoding="utf-8", newline="")
 
 
+def file_mark(path: Path) -> str:
+    """The first digits of a file's SHA-256; read once as long as the file stays as it is."""
+    at = path.stat()
+    return _mark(path, at.st_size, at.st_mtime_ns)
+
+
+@cache
+def _mark(path: Path, size: int, changed: int) -> str:
+    del size, changed
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
 def _described(path: Path, count: int, what: str) -> str:
-    mark = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    return f"{path.name} ({path.stat().st_size:,} bytes, sha256 {mark}...): {count:,} {what}"
+    size = path.stat().st_size
+    return f"{path.name} ({size:,} bytes, sha256 {file_mark(path)}...): {count:,} {what}"

@@ -89,6 +89,7 @@ def _table(name: str, reader: Reader, folder: Path) -> Table:
     row_key = reader.texts("row_key")
     version = reader.text("version", default="1")
     at_least = reader.whole("rows_at_least")
+    at_most = reader.whole("rows_at_most")
     budget = _budget(reader)
     columns = reader.inner("columns")
     found: tuple[Column, ...] = ()
@@ -108,6 +109,7 @@ def _table(name: str, reader: Reader, folder: Path) -> Table:
             row_key=row_key,
             version=version,
             rows_at_least=at_least,
+            rows_at_most=at_most,
             budget=budget,
         ),
     )

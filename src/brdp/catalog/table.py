@@ -84,8 +84,8 @@ class Table:
 
     *Guarantee:* `rows_per_unit` and `groups_per_unit` are what the data layer holds every unit to
     in each query, by leaving rows out; they are limits that are enforced, not claims about the
-    data. `rows_at_least` *is* a claim of the owner's, that every group has so many rows: no privacy
-    rests on it, only the error bound promised for means.
+    data. `rows_at_least` and `rows_at_most` *are* claims of the owner's about every group: no privacy
+    rests on them, only the error bounds promised for means and for samples.
     """
 
     name: str
@@ -98,15 +98,17 @@ class Table:
     row_key: tuple[str, ...] = ()
     version: str = ""
     rows_at_least: int | None = None
+    rows_at_most: int | None = None
     budget: Budget | None = None
 
     def __post_init__(self) -> None:
         if not self.name or "\x00" in self.name:
             raise InvalidInput("table", expected="a table's name", got=self.name)
         # 5.0 is let through as 5: every sensitivity is computed from these, in integers
-        for name in ("rows_per_unit", "groups_per_unit", "rows_at_least"):
+        for name in ("rows_per_unit", "groups_per_unit", "rows_at_least", "rows_at_most"):
             if name == "rows_per_unit" or getattr(self, name) is not None:
                 object.__setattr__(self, name, whole(**{name: getattr(self, name)}))
+        check_rows(self.rows_at_least, self.rows_at_most)
         if isinstance(self.unit, RowUnit):
             for argument, value in (
                 ("rows_per_unit", self.rows_per_unit),
@@ -181,6 +183,12 @@ def check_keys(keys: Sequence[Key], *, argument: str) -> None:
             check_text(key, argument=argument)
         if not isinstance(key, str) and abs(key) >= 2**63:
             raise InvalidInput(argument, expected="whole numbers of 64 bits", got=key)
+
+
+def check_rows(least: int | None, most: int | None) -> None:
+    """Public bounds on the rows of a group: the lower one is not above the upper one."""
+    if least is not None and most is not None and most < least:
+        raise InvalidInput("rows_at_most", expected=f"at least rows_at_least, {least:,}", got=most)
 
 
 def check_text(text: str, *, argument: str) -> None:

@@ -6,6 +6,7 @@ from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine, EngineFailed
 from brdp.data.postgres_engine import PostgresEngine
 from brdp.data.private_groups import PrivateGroups, groups_changed, private_groups
+from brdp.data.sampling import Sample
 from brdp.data.sources import FrameSource, open_source
 from brdp.data.spark_engine import SparkEngine
 from brdp.data.totals import ExactTotals, exact_totals
@@ -21,6 +22,7 @@ __all__ = [
     "FrameSource",
     "PostgresEngine",
     "PrivateGroups",
+    "Sample",
     "SparkEngine",
     "compile_query",
     "exact_totals",

@@ -16,6 +16,7 @@ from brdp.catalog.unit import ColumnUnit
 from brdp.data.bounding import UNIT, BoundingKey, first_in_group, hold_to_groups, row_rank
 from brdp.data.conditions import predicate
 from brdp.data.kinds import kind_of, schema_of
+from brdp.data.sampling import Sample, in_sample
 from brdp.data.values import bin_index, number, present, steps
 from brdp.errors import InvalidInput
 from brdp.query.model import Query
@@ -47,13 +48,20 @@ class Compiled:
     parts: tuple[Added, ...]
 
 
-def compile_query(query: Query, *, table: Table, source: Any, key: BoundingKey) -> Compiled:
-    """Compile a query over an Ibis table."""
+def compile_query(
+    query: Query, *, table: Table, source: Any, key: BoundingKey, sample: Sample | None = None
+) -> Compiled:
+    """Compile a query over an Ibis table; with a sample, over the units in it alone."""
     resolved = resolve(query, table, schema_of(source))
     totals = totals_of_query(resolved, table)
     bins = tuple(total for total in totals if isinstance(total, BinCount))
     parts = _parts(totals)
     rows = source if resolved.where is None else source.filter(predicate(resolved.where, source))
+    if sample is not None:
+        if isinstance(table.unit, ColumnUnit):
+            unit_column(rows, table.unit.column)  # refused where its kind cannot name a unit
+        # bounding looks at one unit at a time: to sample before it is to sample after it
+        rows = in_sample(rows, table=table, sample=sample)
     rows, groups = _projected(rows, resolved, table, parts, bins)
     rows = _bounded(rows, groups, table, parts, bins, key)
     keys = [*groups, *(f"bin_{index}" for index in range(len(bins)))]

@@ -34,6 +34,19 @@ def spark_rules() -> Mapping[type, Rule]:
             ),
         )
 
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def monotonically_increasing_id() -> int:
+        raise NotImplementedError  # Spark's own
+
+    def numbered(operation: Any) -> Any:
+        window = operation
+        if isinstance(window.func, operations.RowNumber) and not (
+            window.group_by or window.order_by
+        ):
+            # a number for every row, without bringing all rows to one place
+            return monotonically_increasing_id()
+        return window.to_expr()
+
     def total(operation: Any) -> Any:
         if not operation.arg.dtype.is_int64():
             return operation.to_expr()
@@ -47,4 +60,9 @@ def spark_rules() -> Mapping[type, Rule]:
             return operation.to_expr()
         return operation.to_expr() + ibis.literal("+00")  # as DuckDB and PostgreSQL write UTC
 
-    return {operations.TryCast: number, operations.Sum: total, operations.Cast: written}
+    return {
+        operations.TryCast: number,
+        operations.Sum: total,
+        operations.Cast: written,
+        operations.WindowFunction: numbered,
+    }

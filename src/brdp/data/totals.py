@@ -11,6 +11,7 @@ from brdp.catalog.table import Key, Table
 from brdp.data.bounding import BoundingKey
 from brdp.data.compile import Compiled, compile_query, engine_keys
 from brdp.data.engine import Engine
+from brdp.data.sampling import Sample
 from brdp.query.model import Query
 from brdp.query.totals import BinCount, CentredSum, RowCount, Total, ValueCount, ValueSum
 
@@ -38,14 +39,21 @@ class ExactTotals:
         return f"ExactTotals(<{len(self._cells)} totals of {len(self.keys)} groups>)"
 
 
-def exact_totals(query: Query, *, table: Table, engine: Engine, key: BoundingKey) -> ExactTotals:
-    """Compute the totals of a query.
+def exact_totals(
+    query: Query,
+    *,
+    table: Table,
+    engine: Engine,
+    key: BoundingKey,
+    sample: Sample | None = None,
+) -> ExactTotals:
+    """Compute the totals of a query; with a sample, of the units in it, and not rescaled.
 
     *Guarantee:* between neighbours under the table's relation they differ by at most
     brdp.query.sensitivity of each total, for every key. What is raised depends on the query, the
     declarations and the schema, and on data only where the engine itself gives up (memory, disk).
     """
-    compiled = compile_query(query, table=table, source=engine.table, key=key)
+    compiled = compile_query(query, table=table, source=engine.table, key=key, sample=sample)
     return _folded(compiled, engine.rows(compiled.expression), engine)
 
 

@@ -35,41 +35,7 @@ class SampledCurve(Curve):
     sampling_rate: float
 
     def log_delta_bounds(self, epsilon: Floats) -> tuple[Floats, Floats]:
-        epsilon = np.asarray(epsilon, dtype=np.float64)
-        removed = self._removed(epsilon)
-        added = self._added(epsilon)
-        lower, upper = (np.maximum(a, b) for a, b in zip(removed, added, strict=True))
-        return lower - LOG_ERROR, np.minimum(upper + LOG_ERROR, 0.0)
-
-    def _removed(self, epsilon: Floats) -> tuple[Floats, Floats]:
-        """H((1-p) Q + p P, Q) = p H'(P, Q) at exp(e') = 1 + (exp(e) - 1) / p."""
-        p = self.sampling_rate
-        with np.errstate(over="ignore"):
-            small = np.log1p(np.expm1(np.minimum(epsilon, 1.0)) / p)
-            large = epsilon + np.log1p(-(1 - p) * np.exp(-epsilon)) - math.log(p)
-        inner = np.where(epsilon < 1.0, small, large)
-        # the inner epsilon carries a few roundings
-        lower = self.base.log_delta_bounds(inner * (1 + 1e-14))[0]
-        upper = self.base.log_delta_bounds(inner * (1 - 1e-14))[1]
-        return math.log(p) + lower, math.log(p) + upper
-
-    def _added(self, epsilon: Floats) -> tuple[Floats, Floats]:
-        """H(Q, (1-p) Q + p P) = (1 - exp(e) (1-p)) H'(Q, P) at exp(e') = exp(e) p / (that factor)."""
-        p = self.sampling_rate
-        if p == 1:
-            return self.base.log_delta_bounds(epsilon)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            # 1 - exp(e) (1 - p), positive only below log(1 / (1 - p))
-            factor = -np.expm1(epsilon + math.log1p(-p))
-            inside = factor > 0
-            log_factor = np.log(np.where(inside, factor, 1.0))
-            inner = np.maximum(np.where(inside, epsilon + math.log(p) - log_factor, 0.0), 0.0)
-        slack = 1e-14 / np.where(inside, factor, 1.0)
-        lower = self.base.log_delta_bounds(inner + slack * (1 + inner))[0]
-        upper = self.base.log_delta_bounds(np.maximum(inner - slack * (1 + inner), 0.0))[1]
-        lower = np.where(inside, log_factor - slack + lower, -np.inf)
-        upper = np.where(inside, log_factor + slack + upper, -np.inf)
-        return lower, upper
+        return amplified(self.base, self.sampling_rate, epsilon)
 
     def log_renyi(self, order: float) -> float:
         return max(upper_log_moment(law, order - 1) for laws in self.losses() for law in laws)
@@ -80,14 +46,63 @@ class SampledCurve(Curve):
 
     @property
     def largest_loss(self) -> float:
-        most = self.base.largest_loss
-        if math.isinf(most):
-            return math.inf
-        p = self.sampling_rate
-        return (1 + 1e-15) * max(
-            math.log1p(p * math.expm1(most)) if most < 700 else most + math.log(p),
-            -math.log1p(p * math.expm1(-most)),
-        )
+        return largest_amplified(self.base, self.sampling_rate)
+
+
+def amplified(base: Curve, rate: float, epsilon: Floats) -> tuple[Floats, Floats]:
+    """Bounds of log delta where what has the base curve is released of a sample.
+
+    Guarantee: as in `Curve`, for everything released of one sample together, if the base curve is that of all
+    of it: the formulas hold for any pair of laws and rise with its curve (docs/theory/sampling.md).
+    """
+    epsilon = np.asarray(epsilon, dtype=np.float64)
+    removed = _removed(base, rate, epsilon)
+    added = _added(base, rate, epsilon)
+    lower, upper = (np.maximum(a, b) for a, b in zip(removed, added, strict=True))
+    return lower - LOG_ERROR, np.minimum(upper + LOG_ERROR, 0.0)
+
+
+def largest_amplified(base: Curve, rate: float) -> float:
+    """The largest loss that is left, rounded up."""
+    most = base.largest_loss
+    if math.isinf(most):
+        return math.inf
+    return (1 + 1e-15) * max(
+        math.log1p(rate * math.expm1(most)) if most < 700 else most + math.log(rate),
+        -math.log1p(rate * math.expm1(-most)),
+    )
+
+
+def _removed(base: Curve, p: float, epsilon: Floats) -> tuple[Floats, Floats]:
+    """H((1-p) Q + p P, Q) = p H'(P, Q) at exp(e') = 1 + (exp(e) - 1) / p."""
+    with np.errstate(over="ignore"):
+        small = np.log1p(np.expm1(np.minimum(epsilon, 1.0)) / p)
+        large = epsilon + np.log1p(-(1 - p) * np.exp(-epsilon)) - math.log(p)
+    inner = np.where(epsilon < 1.0, small, large)
+    # the inner epsilon carries a few roundings
+    lower = base.log_delta_bounds(inner * (1 + 1e-14))[0]
+    upper = base.log_delta_bounds(inner * (1 - 1e-14))[1]
+    return math.log(p) + lower, math.log(p) + upper
+
+
+def _added(base: Curve, p: float, epsilon: Floats) -> tuple[Floats, Floats]:
+    """H(Q, (1-p) Q + p P) = (1 - exp(e) (1-p)) H'(Q, P) at exp(e') = exp(e) p / (that factor)."""
+    if p == 1:
+        return base.log_delta_bounds(epsilon)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        # 1 - exp(e) (1 - p), positive only below log(1 / (1 - p))
+        factor = -np.expm1(epsilon + math.log1p(-p))
+        inside = factor > 0
+        log_factor = np.log(np.where(inside, factor, 1.0))
+        inner = np.maximum(np.where(inside, epsilon + math.log(p) - log_factor, 0.0), 0.0)
+    if not inside.any():
+        return np.full(np.shape(epsilon), -np.inf), np.full(np.shape(epsilon), -np.inf)
+    slack = 1e-14 / np.where(inside, factor, 1.0)
+    lower = base.log_delta_bounds(inner + slack * (1 + inner))[0]
+    upper = base.log_delta_bounds(np.maximum(inner - slack * (1 + inner), 0.0))[1]
+    lower = np.where(inside, log_factor - slack + lower, -np.inf)
+    upper = np.where(inside, log_factor + slack + upper, -np.inf)
+    return lower, upper
 
 
 @functools.lru_cache(maxsize=1024)

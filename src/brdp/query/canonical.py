@@ -77,6 +77,9 @@ def question(query: Query, table: Table) -> Question:
         ],
         "aggregates": sorted({aggregate_text(item.aggregate) for item in query.items}),
     }
+    if query.sample is not None:
+        # an answer from all rows is another question's: it has another price
+        form["sample"] = text_of(query.sample)
     text = json.dumps(form, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Question(text, hashlib.sha256(text.encode()).hexdigest())
 

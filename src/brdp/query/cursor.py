@@ -51,6 +51,7 @@ RESERVED = frozenset(
         "SIMULTANEOUS",
         "SAMPLE",
         "ROWS_AT_LEAST",
+        "ROWS_AT_MOST",
     ]
 )
 
@@ -161,7 +162,7 @@ class Cursor:
                 remedy = did_you_mean(
                     self.peek().text,
                     ["WHERE", "GROUP BY", "CONFIDENCE", "EPSILON", "SIMULTANEOUS",
-                     "ROWS_AT_LEAST", "AND", "OR"],
+                     "ROWS_AT_LEAST", "ROWS_AT_MOST", "SAMPLE", "AND", "OR"],
                 )  # fmt: skip
             self.fail(what, remedy=remedy)
 

@@ -123,6 +123,8 @@ class Builder:
     wanted_epsilon: Fraction | None = None
     together: bool = False
     least_rows: int | None = None
+    most_rows: int | None = None
+    sampled: Fraction | None = None
 
     def where(self, condition: Condition | str) -> Builder:
         """Only rows that satisfy a condition (text is read as in SQL); several calls must all hold."""
@@ -200,6 +202,14 @@ class Builder:
         """A public lower bound on the rows of every group, for the error bound of means."""
         return replace(self, least_rows=rows)
 
+    def rows_at_most(self, rows: int) -> Builder:
+        """A public upper bound on the rows of every group, for the error bound of a sample's sums."""
+        return replace(self, most_rows=rows)
+
+    def sample(self, rate: Number) -> Builder:
+        """Answer from a secret sample of units: `sample(0.01)` looks at one unit in a hundred."""
+        return replace(self, sampled=exact(rate, argument="sample"))
+
     def query(self) -> Query:
         """The finished question."""
         return Query(
@@ -211,6 +221,8 @@ class Builder:
             epsilon=self.wanted_epsilon,
             simultaneous=self.together,
             rows_at_least=self.least_rows,
+            rows_at_most=self.most_rows,
+            sample=self.sampled,
         )
 
     def _with(self, aggregate: Aggregate, within: Number | None, name: str | None) -> Builder:

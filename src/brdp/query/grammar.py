@@ -26,13 +26,13 @@ from brdp.query.aggregate import (
 )
 from brdp.query.condition import Condition
 from brdp.query.cursor import Cursor
-from brdp.query.model import Group, Item, Query
-from brdp.query.refusals import BOUNDS, FUNCTIONS, SAMPLE
+from brdp.query.model import Group, Item, Query, check_sample
+from brdp.query.refusals import BOUNDS, FUNCTIONS
 from brdp.query.tokens import Form, Token, tokenize
 from brdp.query.where import condition
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MEAN", "HISTOGRAM")
-TAILS = ("CONFIDENCE", "EPSILON", "SIMULTANEOUS", "ROWS_AT_LEAST")
+TAILS = ("CONFIDENCE", "EPSILON", "SIMULTANEOUS", "ROWS_AT_LEAST", "ROWS_AT_MOST", "SAMPLE")
 Result = TypeVar("Result")
 
 
@@ -107,6 +107,8 @@ class _Parser:
             confidence=tail.get("CONFIDENCE"),
             simultaneous="SIMULTANEOUS" in tail,
             rows_at_least=int(tail["ROWS_AT_LEAST"]) if "ROWS_AT_LEAST" in tail else None,
+            rows_at_most=int(tail["ROWS_AT_MOST"]) if "ROWS_AT_MOST" in tail else None,
+            sample=tail.get("SAMPLE"),
         )
         return query
 
@@ -230,12 +232,8 @@ class _Parser:
     def _tail(self) -> dict[str, Fraction]:
         cursor = self.cursor
         found: dict[str, Fraction] = {}
-        while cursor.peek().word in (*TAILS, "SAMPLE"):
+        while cursor.peek().word in TAILS:
             token = cursor.take()
-            if token.word == "SAMPLE":
-                raise InvalidInput(
-                    token.place, expected="a query of all rows", got="SAMPLE", remedy=SAMPLE
-                )
             if token.word in found:
                 raise InvalidInput(token.place, expected=f"{token.word} once", got="another one")
             if token.word == "SIMULTANEOUS":
@@ -244,6 +242,8 @@ class _Parser:
                 found[token.word] = self._confidence()
             elif token.word == "EPSILON":
                 found[token.word] = self._positive("an epsilon above 0")
+            elif token.word == "SAMPLE":
+                found[token.word] = self._sample()
             else:
                 found[token.word] = Fraction(self._whole("a number of rows, 1 or above"))
         return found
@@ -264,6 +264,14 @@ class _Parser:
                 remedy=remedy,
             )
         return number
+
+    def _sample(self) -> Fraction:
+        token = self.cursor.peek()
+        rate = self.cursor.number("a rate such as 1 %")
+        if self.cursor.take_sign("%"):
+            rate /= 100
+        _placed(token, lambda: check_sample(rate))
+        return rate
 
     def _positive(self, what: str) -> Fraction:
         token = self.cursor.peek()

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import final
 
 from brdp._validate import whole
-from brdp.catalog.table import Key, check_keys
+from brdp.catalog.table import Key, check_keys, check_rows
 from brdp.errors import InvalidInput
 from brdp.query.aggregate import Aggregate
 from brdp.query.condition import Condition, check_depth
@@ -15,6 +15,10 @@ from brdp.query.condition import Condition, check_depth
 MOST_AGGREGATES = 100
 MOST_GROUP_COLUMNS = 8
 DEFAULT_CONFIDENCE = Fraction(95, 100)
+# A unit is in a sample if so many bits of its keyed hash, read as a number, are below a threshold: so the
+# rate is a float, without rounding.
+SAMPLE_BITS = 52
+LEAST_SAMPLE = Fraction(1, 1_000_000)
 
 
 @final
@@ -61,7 +65,8 @@ class Query:
     Of error bounds, confidence and epsilon, two decide the third. Bounds without epsilon take the
     confidence, 95 % by default, and cost what that needs. With epsilon, bounds are met as often as
     epsilon allows, or (given a confidence, or nothing more) as tight as it allows. `simultaneous`
-    makes the confidence hold for all cells of the answer together.
+    makes the confidence hold for all cells of the answer together. `sample` answers from a secret sample
+    of units at that rate; bounds of sums and counts are then promised for `rows_at_most` rows of a group.
     """
 
     table: str
@@ -72,6 +77,8 @@ class Query:
     epsilon: Fraction | None = None
     simultaneous: bool = False
     rows_at_least: int | None = None
+    rows_at_most: int | None = None
+    sample: Fraction | None = None
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -90,6 +97,11 @@ class Query:
             check_depth(self.where)
         if self.rows_at_least is not None:
             object.__setattr__(self, "rows_at_least", whole(rows_at_least=self.rows_at_least))
+        if self.rows_at_most is not None:
+            object.__setattr__(self, "rows_at_most", whole(rows_at_most=self.rows_at_most))
+        check_rows(self.rows_at_least, self.rows_at_most)
+        if self.sample is not None:
+            check_sample(self.sample)
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InvalidInput(
                 "confidence",
@@ -125,12 +137,32 @@ class Query:
             )
 
     @property
+    def sampling_rate(self) -> Fraction | None:
+        """The probability with which a unit is in the sample: the rate asked for, rounded down to a
+        multiple of 2^-52. This, and not what was asked for, is accounted and rescaled by.
+        """
+        if self.sample is None:
+            return None
+        return Fraction(int(self.sample * (1 << SAMPLE_BITS)), 1 << SAMPLE_BITS)
+
+    @property
     def promised_confidence(self) -> Fraction | None:
         """The confidence to plan for; None where epsilon and bounds decide it."""
         if self.confidence is not None:
             return self.confidence
         bounded = any(item.within is not None for item in self.items)
         return None if self.epsilon is not None and bounded else DEFAULT_CONFIDENCE
+
+
+def check_sample(rate: Fraction) -> None:
+    """Refuse the rates that are no sample."""
+    if not LEAST_SAMPLE <= rate < 1:
+        raise InvalidInput(
+            "sample",
+            expected="a rate from 0.0001 % to below 100 %",
+            got=float(rate),
+            remedy="Write SAMPLE 1 % or SAMPLE 0.01; leave SAMPLE out to ask all rows.",
+        )
 
 
 def _once(what: str, names: list[str]) -> None:

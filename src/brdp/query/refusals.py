@@ -15,7 +15,7 @@ ARITHMETIC = "Arithmetic is not there: aggregate one column as it is, and calcul
 PATTERNS = "Patterns are not there: list the values, column IN ('a', 'b')."
 WINDOWS = "Window functions are not there: COUNT, SUM, AVG and HISTOGRAM per group are."
 CHOICE = "CASE is not there: put the condition into WHERE and ask once per case."
-SAMPLE = "SAMPLE is not there yet: leave it out, the answer is then from all rows."
+SAMPLE = "A sample is asked for at the end: SAMPLE 1 %."
 
 # words at the place of an aggregate
 FUNCTIONS = {

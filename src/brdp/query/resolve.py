@@ -15,7 +15,7 @@ from fractions import Fraction
 from brdp.catalog.nearest import did_you_mean
 from brdp.catalog.schema import Kind, Schema
 from brdp.catalog.table import Key, Table, check_keys, check_text
-from brdp.catalog.unit import ColumnUnit
+from brdp.catalog.unit import ColumnUnit, Relation
 from brdp.errors import InvalidInput
 from brdp.query.aggregate import (
     Aggregate,
@@ -49,6 +49,14 @@ def resolve(query: Query, table: Table, schema: Schema | None = None) -> Query:
     """
     if query.table.casefold() != table.name.casefold():
         raise InvalidInput("table", expected=table.name, got=query.table)
+    if query.sample is not None and table.relation is Relation.REPLACE:
+        raise InvalidInput(
+            "sample",
+            expected='a table with relation = "add_remove"',
+            got=table.relation.value,
+            remedy="What a sample of units costs where one unit is exchanged for another is not worked out "
+            "here: leave SAMPLE out.",
+        )
     names = _Names(schema)
     where = None if query.where is None else _where(query.where, names)
     groups = tuple(_group(group, where, table, names) for group in query.group_by)
@@ -71,6 +79,7 @@ def resolve(query: Query, table: Table, schema: Schema | None = None) -> Query:
         group_by=groups,
         items=items,
         rows_at_least=query.rows_at_least or table.rows_at_least,
+        rows_at_most=query.rows_at_most or table.rows_at_most,
     )
 
 

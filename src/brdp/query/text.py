@@ -43,6 +43,10 @@ def to_text(query: Query) -> str:
         parts.append("GROUP BY " + ", ".join(columns))
     if query.rows_at_least is not None:
         parts.append(f"ROWS_AT_LEAST {query.rows_at_least}")
+    if query.rows_at_most is not None:
+        parts.append(f"ROWS_AT_MOST {query.rows_at_most}")
+    if query.sample is not None:
+        parts.append("SAMPLE " + _number(query.sample))
     if query.epsilon is not None:
         parts.append("EPSILON " + _number(query.epsilon))
     if query.confidence is not None:

@@ -70,7 +70,7 @@ def test_every_clause():
         -- a comment
         select count(distinct "user id") as people within 1e1, sum(spent) within .5 as total, avg(age) size 1000,
                mean(age) AS "mean age", Histogram(age, -10, 0.5, 1e2) within 2 /* another */
-        from "my table" where not a = 'it''s' rows_at_least 500 epsilon 0.5 simultaneous;
+        from "my table" where not a = 'it''s' rows_at_least 500 epsilon 0.5 simultaneous rows_at_most 1e6 sample 2.5 %;
         """
     )
     assert query == Query(
@@ -90,6 +90,8 @@ def test_every_clause():
         epsilon=Fraction(1, 2),
         simultaneous=True,
         rows_at_least=500,
+        rows_at_most=1_000_000,
+        sample=Fraction(1, 40),
     )
 
 
@@ -109,6 +111,8 @@ def test_calls_build_every_clause():
         .epsilon("1" and 0.1)
         .simultaneous()
         .rows_at_least(3)
+        .rows_at_most(9)
+        .sample(0.25)
         .query()
     )
     assert [item.name for item in built.items] == [
@@ -166,7 +170,11 @@ def test_conditions(text, expected):
         ("SELECT TOP 5 a FROM t", 1, 8, "top-k"),
         ("SELECT SUM(age, 0, 100) WITHIN 1 FROM t", 1, 15, "Clip bounds found from the data are not there yet"),
         ("SELECT AUTO_BOUNDS(age) WITHIN 1 FROM t", 1, 8, "Clip bounds found from the data are not there yet"),
-        ("SELECT COUNT(*) WITHIN 1 FROM t SAMPLE 1 %", 1, 33, "SAMPLE is not there yet"),
+        ("SELECT COUNT(*) WITHIN 1 FROM t SAMPLE 100 %", 1, 40, "leave SAMPLE out"),
+        ("SELECT COUNT(*) WITHIN 1 FROM t SAMPLE 0", 1, 40, "Write SAMPLE 1 %"),
+        ("SELECT COUNT(*) WITHIN 1 FROM t SAMPLE a few", 1, 40, "a rate such as 1 %"),
+        ("SELECT COUNT(*) WITHIN 1 FROM t TABLESAMPLE 1 %", 1, 33, "SAMPLE 1 %"),
+        ("SELECT COUNT(*) WITHIN 1 FROM t ROWS_AT_MOST 0", 1, 46, "rows"),
         ("SELECT COUNT(*) WITHIN 1 FROM t WHERE a LIKE 'x'", 1, 41, "Patterns are not there"),
         ("SELECT COUNT(*) WITHIN 1 FROM t WHERE a = b", 1, 43, "single quotes"),
         ("SELECT COUNT(*) WITHIN 1 FROM t WHERE a = NULL", 1, 43, "IS NULL"),

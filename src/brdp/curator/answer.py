@@ -10,6 +10,7 @@ from typing import Any
 from brdp.catalog.clip import Clip
 from brdp.catalog.table import Table
 from brdp.catalog.unit import ColumnUnit
+from brdp.curator.estimates import half_width_of, least_within
 from brdp.curator.means import (
     FLOAT_STEPS,
     clip_of,
@@ -85,6 +86,8 @@ def _cell(
             stored["totals"][name_of(release.total)][index][0] * release.lattice.noise.step
             for release in found
         )
+        if query.sample is not None:
+            return _mean_of_sample(item, item.aggregate, by_total, noisy, query, table)
         return _mean(item, item.aggregate, by_total, noisy, query, table)
     (release,) = found
     within, confidence = promised(item, by_total, query=query, table=table)
@@ -93,14 +96,48 @@ def _cell(
         release.lattice.noise.to_float(steps)
         for steps in stored["totals"][name_of(release.total)][index]
     )
+    half_width = _half_width(release)
+    if query.sampling_rate is not None:
+        # to the float nearest to the quotient, which the promise counts
+        numbers = tuple(float(Fraction(number) / query.sampling_rate) for number in numbers)
+        half_width = half_width_of(item, by_total, query=query, table=table)
     histogram = isinstance(item.aggregate, Histogram)
     return Cell(
         numbers if histogram else numbers[0],
         None if within is None else shown(within, item),
         confidence,
-        lambda level: up_to_float(release.within(level)),
+        half_width,
         tuple(map(float, item.aggregate.edges)) if isinstance(item.aggregate, Histogram) else (),
     )
+
+
+def _half_width(release: Release) -> Callable[[float], float]:
+    return lambda level: up_to_float(release.within(level))
+
+
+def _mean_of_sample(
+    item: Item,
+    mean: Mean,
+    releases: Mapping[Total, Release],
+    noisy: tuple[Fraction, ...],
+    query: Query,
+    table: Table,
+) -> Cell:
+    """A mean of the sample: the rate falls out of it, but for a public size."""
+    clip = clip_of(mean, table)
+    rows = noisy[1] if mean.size is None else mean.size * (query.sampling_rate or 1)
+    value = middle(clip) + (noisy[0] / rows if rows > 0 else 0)
+    # whatever was drawn, the mean of clipped values lies in their range
+    widest = 2 * half_range(clip) + abs(value - middle(clip))
+
+    def half_width(level: float) -> float:
+        found = least_within(item, level, releases, query=query, table=table, most=float(widest))
+        return up_to_float(widest if found is None else min(found, widest))
+
+    within, confidence = promised(item, releases, query=query, table=table)
+    if within is None:
+        return Cell(float(value), half_width(confidence), confidence, half_width)
+    return Cell(float(value), shown(within, item), confidence, half_width)
 
 
 def _mean(
@@ -155,7 +192,10 @@ def shown(within: Fraction, item: Item) -> float:
 
 def notes_for(query: Query, table: Table) -> tuple[str, ...]:
     """What to know about an answer: public, and the same whatever the data."""
-    notes = ["Bounds speak of noise and rounding, not of what clipping and bounding leave out."]
+    what = "noise and rounding" if query.sample is None else "sampling, noise and rounding"
+    notes = [f"Bounds speak of {what}, not of what clipping and bounding leave out."]
+    if query.sample is not None:
+        notes += _of_sample(query)
     for item in query.items:
         if isinstance(item.aggregate, Sum | Mean):
             clip = clip_of(Mean(item.aggregate.column), table)
@@ -175,3 +215,17 @@ def notes_for(query: Query, table: Table) -> tuple[str, ...]:
 
 def _many(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"
+
+
+def _of_sample(query: Query) -> list[str]:
+    """What the figures of a sample are, and for which tables their bound is promised."""
+    rate = query.sampling_rate or Fraction(1)
+    notes = [
+        f"Estimated from a secret sample: each unit was in it with probability {float(100 * rate):.6g} %, and "
+        "sums and counts are divided by that."
+    ]
+    if query.rows_at_most is not None:
+        notes.append(
+            f"Bounds of sums and counts hold for groups of at most {query.rows_at_most:,} rows."
+        )
+    return notes

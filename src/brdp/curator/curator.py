@@ -24,9 +24,10 @@ from brdp.curator.release import Release, name_of
 from brdp.curator.results import Answer, Price
 from brdp.data import open_source, require_declared, require_named_units
 from brdp.data.bounding import BoundingKey
-from brdp.data.compile import compile_query
+from brdp.data.compile import Compiled, compile_query
 from brdp.data.engine import Engine
-from brdp.errors import InvalidInput
+from brdp.data.sampling import Sample
+from brdp.errors import BrdpError, InvalidInput
 from brdp.ledger import BudgetStatus, Granted, Ledger, Request, Stored, open_ledger
 from brdp.privacy.filters import Filter, PureFilter, RenyiFilter, SumFilter
 from brdp.query import Builder, Query, as_query, question, resolve, sensitivity, totals_of_query
@@ -63,7 +64,8 @@ class Curator:
         query, table, engine = self._resolved(asked)
         # whatever the schema or the engine's language refuses is refused before anything is charged
         budget = self._budget(table)
-        compiled = compile_query(query, table=table, source=engine.table, key=self._key_for(budget))
+        key = self._key_for(budget)
+        compiled = _compiled(query, table, engine, key)
         engine.sql(compiled.expression)
         filter = budget.filter
         normal = question(query, table)
@@ -87,7 +89,8 @@ class Curator:
                 entry
                 for release in prepared.releases
                 for entry in release.to_dicts(
-                    sampler_of(release, filter).total_variation * release.cells
+                    sampler_of(release, filter).total_variation * release.cells,
+                    query.sampling_rate,
                 )
             ),
             promise=prepared.promise,
@@ -105,6 +108,7 @@ class Curator:
     ) -> Mapping[str, Any]:
         try:
             # the noise that was charged, which an interrupted charge may have planned long ago
+            _require_same_sample(granted.charge, query)
             releases = _releases(granted.charge, query, table)
             for release in releases.values():
                 release.require_paid(sensitivity(release.total, query=query, table=table))
@@ -149,7 +153,7 @@ class Curator:
         """What a question would cost. Reads no data, spends nothing."""
         query, table, engine = self._resolved(asked)
         key = self._key_for(self._budget(table))
-        compile_query(query, table=table, source=engine.table, key=key)
+        _compiled(query, table, engine, key)
         budgets = self._ledger.budgets(table.name)
         stored = self._ledger.stored(
             table.name,
@@ -254,6 +258,24 @@ class Curator:
             return self._key
         # an older ledger has none: then every process keeps rows of its own choice
         return BoundingKey(bytes.fromhex(budget.secret) or self._fallback)
+
+
+def _compiled(query: Query, table: Table, engine: Engine, key: BoundingKey) -> Compiled:
+    """What will be asked of the engine, but for the secret coins."""
+    rate = query.sampling_rate
+    sample = None if rate is None else Sample(rate)
+    return compile_query(query, table=table, source=engine.table, key=key, sample=sample)
+
+
+def _require_same_sample(charge: Mapping[str, Any], query: Query) -> None:
+    """Refuse to complete a charge that was made for a sample of another rate."""
+    rate = query.sampling_rate
+    rates = {release.get("sampling_rate") for release in charge["releases"]}
+    if rates != {None if rate is None else str(rate)}:
+        raise BrdpError(
+            "expected a charge for a sample of this rate; got one of another version of brdp. It released "
+            "nothing: ask at another rate."
+        )
 
 
 def protected(table: Table) -> str:

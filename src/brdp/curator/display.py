@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from brdp.curator.results import Answer, Cell, Price, Value
+    from brdp.curator.results import Answer, Cell, OfAllRows, Price, Value
 
 ASKED_DIGITS = (
     8  # people ask for bounds of few digits; those that follow from noise have all of a float's
@@ -145,12 +145,15 @@ def price_text(price: Price) -> str:
     if price.free:
         return "free: it has been answered before, at least as exactly"
     if price.epsilon_by_rows:
+        most = "ROWS_AT_MOST" in price.clauses
+        limit = "" if len(price.clauses) > 1 else " or fewer" if most else " or more"
         known = [
-            f"  {rows:>7,} rows or more: epsilon {epsilon:.4g}"
+            f"  {rows:>7,} rows{limit}: epsilon {epsilon:.4g}"
             for rows, epsilon in price.epsilon_by_rows.items()
         ]
-        head = "the price of a mean depends on how many rows every group is known to have:"
-        tail = "say so with ROWS_AT_LEAST, if that is known without looking at the data"
+        what = "an answer from a sample" if most else "a mean"
+        head = f"the price of {what} depends on how many rows every group is known to have:"
+        tail = f"say so with {' and '.join(price.clauses)}, if that is known without looking at the data"
         return "\n".join([head, *known, tail])
     lines = []
     if math.isfinite(price.epsilon):
@@ -159,6 +162,8 @@ def price_text(price: Price) -> str:
         f"{name}: within ±{bound(within)} in {percent(price.kept[name])} of answers"
         for name, within in price.bounds.items()
     ]
+    if price.sample is not None:
+        lines += _sample_lines(price.sample)
     if price.reachable:
         lines.append(f"about {price.remaining_queries:,} such questions fit what is left")
     else:
@@ -169,6 +174,21 @@ def price_text(price: Price) -> str:
                 f"the nearest bound that fits: {bounds}, for epsilon {price.nearest.epsilon:.4g}"
             )
     return "\n".join(lines)
+
+
+def _sample_lines(sample: OfAllRows) -> list[str]:
+    """What a sample saves in time and what it costs in error."""
+    share = f"{100 * sample.rate:.6g} %"
+    lines = [
+        f"of a sample of {share}: every row is read and its unit hashed once, but only {share} of the units are "
+        "held to their limits and added up"
+    ]
+    alike = ", ".join(f"{name} ±{bound(within)}" for name, within in sample.within.items())
+    if sample.epsilon is not None:
+        lines.append(f"all rows would cost epsilon {sample.epsilon:.4g} for the same bounds")
+    if alike:
+        lines.append(f"all rows would keep {alike} for the same epsilon")
+    return lines
 
 
 def number(value: Value, within: float | None = None) -> str:

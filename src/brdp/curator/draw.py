@@ -10,6 +10,7 @@ from brdp.curator.prepare import sampler_of
 from brdp.curator.release import Release, name_of
 from brdp.data.bounding import BoundingKey
 from brdp.data.engine import Engine
+from brdp.data.sampling import Sample
 from brdp.data.totals import exact_totals
 from brdp.errors import BrdpError
 from brdp.privacy.filters import Filter
@@ -28,9 +29,13 @@ def noisy_totals(
     """Noisy integers for every public group, as plain data; the only thing here that may be stored.
 
     *Guarantee:* a function of the exact totals and fresh noise alone, with the releases' privacy. Nothing
-    is clamped, rounded to whole people or left out, and no exact total outlives this call.
+    is clamped, rounded to whole people or left out, and no exact total outlives this call. Of a sample, nobody
+    learns who was in it: its key is drawn here, for this call, and kept nowhere. Whoever completes an interrupted
+    charge draws another sample, as he draws other noise: of the first one nothing has left.
     """
-    exact = exact_totals(query, table=table, engine=engine, key=key)
+    rate = query.sampling_rate
+    sample = None if rate is None else Sample(rate)
+    exact = exact_totals(query, table=table, engine=engine, key=key, sample=sample)
     found: dict[str, list[list[int]]] = {}
     for release in releases:
         cells = exact.of(release.total)

@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import final
 
 from brdp.catalog.table import Table
-from brdp.curator.release import MOST_ROWS, Lattice, Release, curves_of
+from brdp.curator.release import MOST_ROWS, Lattice, Release, curves_of, joined
 from brdp.errors import InvalidInput, NotPossible
 from brdp.noise.base import Noise
 from brdp.noise.lattice import FINENESS, LARGEST_STEPS, WIDEST_SCALE
@@ -30,6 +30,7 @@ FEW_STEPS = 16
 SHARP = 8  # how much tighter than its pure quantile the bound of an epsilon is looked for
 MOST_DOUBLINGS = 20
 LEAST_CONFIDENCE = 0.001
+LARGEST_DELTA = 0.1
 MOST_EPSILON = 100.0  # beyond it the noise of one total is 0 all but always
 
 Moves = tuple[tuple[int, int], ...]
@@ -54,11 +55,13 @@ def release_for(
             "expected a confidence below 1 - 2^-53; got one above. Ask for a lower confidence."
         )
     moved = sensitivity(total, query=query, table=table)
-    delta = delta_for(filter) / parts
+    rate = query.sampling_rate
+    # what a sample may cost before sampling hides any of it
+    delta = min(delta_for(filter) / float(rate or 1), LARGEST_DELTA) / parts
     cells = cells_of(total, query)
     if wanted.bound is not None:
-        return _at(wanted.bound, wanted, total, moved, filter, delta, cells)
-    return _tightest(wanted, total, moved, filter, delta, cells)
+        return _at(wanted.bound, wanted, total, moved, filter, delta, cells, rate)
+    return _tightest(wanted, total, moved, filter, delta, cells, rate)
 
 
 def _at(
@@ -69,6 +72,7 @@ def _at(
     filter: Filter,
     delta: float,
     cells: int,
+    rate: Fraction | None,
 ) -> Release:
     """The noise for a bound."""
     lattice = Lattice.of(total, moved, within=within, scale=_scale(within, wanted, moved))
@@ -91,19 +95,25 @@ def _at(
         steps = min(steps, int(-math.log1p(-confidence) * WIDEST_SCALE / 2))
     epsilon = None if wanted.epsilon is None else min(wanted.epsilon, MOST_EPSILON)
     moves = lattice.moves(moved)
-    noise = _noise(filter, moves, steps, confidence, epsilon, delta)
+    noise = _noise(filter, moves, steps, confidence, epsilon, delta, rate)
     return Release(total, lattice, noise, moves, cells)
 
 
 def _tightest(
-    wanted: Wanted, total: Total, moved: Sensitivity, filter: Filter, delta: float, cells: int
+    wanted: Wanted,
+    total: Total,
+    moved: Sensitivity,
+    filter: Filter,
+    delta: float,
+    cells: int,
+    rate: Fraction | None,
 ) -> Release:
     """The noise of an epsilon with the tightest bound at a confidence."""
     confidence = wanted.confidence or 0.0
 
     def at(within: Fraction) -> Release | None:
         try:
-            found = _at(within, wanted, total, moved, filter, delta, cells)
+            found = _at(within, wanted, total, moved, filter, delta, cells, rate)
         except NotPossible:
             return None
         return found if found.acceptance(within) >= confidence else None
@@ -160,15 +170,16 @@ def _noise(
     confidence: float | None,
     epsilon: float | None,
     delta: float,
+    rate: Fraction | None,
 ) -> Noise:
     """The noise for cells that move so far; with an epsilon, at most that in all."""
     folds = sum(count for _, count in moves)
     if epsilon is None or folds == 1:
-        return _cheapest(filter, moves, steps_within, confidence, epsilon, delta / folds)
+        return _cheapest(filter, moves, steps_within, confidence, epsilon, delta / folds, rate)
     # were the cost proportional to the move, the cell that moves most would have this share of it
     each = epsilon * moves[0][0] / sum(steps * count for steps, count in moves)
     while True:
-        noise = _cheapest(filter, moves, steps_within, confidence, each, delta / folds)
+        noise = _cheapest(filter, moves, steps_within, confidence, each, delta / folds, rate)
         spent = compose(curves_of(noise, moves)).epsilon(delta=delta)
         # the least share is certain to fit: no cell costs more than the first
         if spent <= epsilon or each <= epsilon / folds:
@@ -183,6 +194,7 @@ def _cheapest(
     confidence: float | None,
     epsilon: float | None,
     delta: float,
+    rate: Fraction | None,
 ) -> Noise:
     cost = filter.cost()
     steps_moved = moves[0][0]
@@ -196,8 +208,7 @@ def _cheapest(
     for noise, acceptance in candidates:
         if epsilon is None:
             # for a confidence: the least charge
-            curves = curves_of(noise, moves)
-            value = cost(next(iter(curves)) if moves == ((steps_moved, 1),) else compose(curves))
+            value = cost(joined(curves_of(noise, moves), rate))
         else:
             # for an epsilon: the best acceptance, or the least charge where two accept alike
             value = -acceptance

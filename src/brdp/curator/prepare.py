@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, final
 
 from brdp.catalog.table import Table
+from brdp.curator.estimates import half_of, missed, too_tight, wanted_of
 from brdp.curator.means import mean_bounds
 from brdp.curator.noise_for import Wanted, release_for
 from brdp.curator.promise import confidence_of_cell, promise_of
-from brdp.curator.release import Release
+from brdp.curator.release import Release, joined
+from brdp.errors import NotPossible
 from brdp.noise.sampler import Sampler, exact_sampler_for, sampler_for
 from brdp.privacy.base import Curve
-from brdp.privacy.compose import compose
 from brdp.privacy.filters import Amounts, Filter
 from brdp.query.aggregate import Mean
 from brdp.query.model import Item, Query
@@ -22,6 +25,8 @@ from brdp.query.totals import Total, totals_of, totals_of_query
 # Composing many curves rounds up a little: what is asked for is the most that may be charged.
 SLACK = 1 - 1e-6
 VAST_EPSILON = 40.0
+# How often a sample's noise is planned anew, until so much of the chance to miss is used; what is aimed at.
+ROUNDS, USED, AIM, BOLDEST = 5, 0.8, 0.93, 12.0
 
 
 @final
@@ -50,9 +55,7 @@ class Prepared:
         for release in self.releases:
             for curve, count in release.curves.items():
                 counts[curve] = counts.get(curve, 0) + count
-        if list(counts.values()) == [1]:
-            return next(iter(counts))
-        return compose(counts)
+        return joined(counts, self.query.sampling_rate)
 
     def tau(self, filter: Filter) -> Fraction:
         """How far, in all, the laws drawn may be from the laws stated."""
@@ -81,10 +84,56 @@ def sampler_of(release: Release, filter: Filter) -> Sampler:
 
 def prepare(query: Query, table: Table, filter: Filter) -> Prepared:
     """Plan the noise of every total of a resolved query."""
+    if query.sampling_rate is None:
+        return _prepared(query, table, filter)
+    return _of_sample(query, table, filter)
+
+
+def _of_sample(query: Query, table: Table, filter: Filter) -> Prepared:
+    """Plan for a chance to miss, see how often the bounds are missed in truth, and plan for another."""
+    chances = [1 - confidence_of_cell(query, table)] * len(query.items)
+    best: Prepared | None = None
+    for _ in range(ROUNDS):
+        found = _prepared(query, table, filter, chances=chances)
+        if query.epsilon is not None:
+            return found
+        used = _missed(found)
+        if max(used) <= 1:
+            best = found
+            if min(used) >= USED:
+                break
+        chances = [
+            min(chance * min(BOLDEST, (AIM / max(share, 0.001)) ** 0.75), 0.9)
+            for chance, share in zip(chances, used, strict=True)
+        ]
+    if best is None:
+        raise too_tight(query.items[0])
+    return best
+
+
+def _missed(prepared: Prepared) -> list[float]:
+    """How often the bound of every item is missed, as a share of what is allowed."""
+    query, table = prepared.query, prepared.table
+    allowed = 1 - confidence_of_cell(query, table)
+    found = []
+    for item in query.items:
+        own = {total: prepared.by_total[total] for total in totals_of(item.aggregate, table)}
+        off = missed(item, item.within or Fraction(0), own, query=query, table=table)
+        found.append(off / allowed)
+    return found
+
+
+def _prepared(
+    query: Query, table: Table, filter: Filter, *, chances: Sequence[float] = ()
+) -> Prepared:
     totals = totals_of_query(query, table)
     asked: dict[Total, list[Wanted]] = {}
-    for item in query.items:
-        for total, wanted in _wanted_of(item, query, table, parts=len(totals)):
+    for index, item in enumerate(query.items):
+        if query.sample is None:
+            wants = _wanted_of(item, query, table, parts=len(totals))
+        else:
+            wants = _wanted_of_sample(item, query, table, parts=len(totals), alpha=chances[index])
+        for total, wanted in wants:
             asked.setdefault(total, []).append(wanted)
     return Prepared(
         query,
@@ -113,13 +162,47 @@ def _wanted_of(item: Item, query: Query, table: Table, *, parts: int) -> list[tu
     ]
 
 
+def _wanted_of_sample(
+    item: Item, query: Query, table: Table, *, parts: int, alpha: float
+) -> list[tuple[Total, Wanted]]:
+    """The same of a sample: the bounds of its own totals, and the epsilon before sampling hides any of it."""
+    totals = totals_of(item.aggregate, table)
+    share = None
+    if query.epsilon is not None:
+        rate = float(query.sampling_rate or 1)
+        # exp(epsilon) = 1 + rate * (exp(base) - 1)
+        base = math.log1p(math.expm1(min(float(query.epsilon), 600.0)) / rate)
+        share = base * SLACK / parts
+    if item.within is None:
+        kept = 1 - alpha / 2 / len(totals)
+        return [(total, Wanted(None, confidence=kept, epsilon=share)) for total in totals]
+    if share is not None:
+        halves = half_of(item, query=query, table=table)
+        return [
+            (total, Wanted(bound, epsilon=share))
+            for total, bound in zip(totals, halves, strict=True)
+        ]
+    wants = wanted_of(item, alpha, query=query, table=table)
+    return [
+        (total, Wanted(bound, confidence=confidence))
+        for total, (bound, confidence) in zip(totals, wants, strict=True)
+    ]
+
+
 def _release_of(
     total: Total, asked: list[Wanted], query: Query, table: Table, filter: Filter, *, parts: int
 ) -> Release:
     """One noise for all items that need a total."""
 
     def planned(wanted: Wanted) -> Release:
-        return release_for(total, wanted, query=query, table=table, filter=filter, parts=parts)
+        try:
+            return release_for(total, wanted, query=query, table=table, filter=filter, parts=parts)
+        except NotPossible:
+            if query.sample is None or wanted.bound is None:
+                raise
+            # its figures are of the sample's own total, which nobody asked for
+            needing = (i for i in query.items if total in totals_of(i.aggregate, table))
+            raise too_tight(next(needing)) from None
 
     found = [planned(wanted) for wanted in dict.fromkeys(asked)]
     found.sort(key=lambda release: release.noise.std * release.lattice.noise.step)

@@ -13,8 +13,8 @@ from brdp.curator.means import rows_promised
 from brdp.curator.prepare import Prepared, prepare
 from brdp.curator.promise import promised
 from brdp.curator.release import up_to_float
-from brdp.curator.results import Nearest, Price
-from brdp.errors import NotPossible
+from brdp.curator.results import Nearest, OfAllRows, Price
+from brdp.errors import InvalidInput, NotPossible
 from brdp.ledger import BudgetStatus
 from brdp.privacy.filters import Amounts, Filter
 from brdp.query.aggregate import Mean
@@ -29,8 +29,9 @@ REFINEMENTS = 5
 def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], free: bool) -> Price:
     """What a resolved question costs, against the budgets that cover whoever asks."""
     filter = budgets[0].filter
-    if _lacks_rows(query, table):
-        return _by_rows(query, table, filter)
+    clauses = _lacking(query, table)
+    if clauses:
+        return _by_rows(query, table, filter, clauses)
     try:
         prepared = prepare(query, table, filter)
     except NotPossible:
@@ -55,31 +56,52 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
         reachable=reachable or free,
         free=free,
         nearest=nearest,
+        sample=None if query.sample is None else _of_all_rows(query, table, filter),
     )
 
 
-def _lacks_rows(query: Query, table: Table) -> bool:
-    """Whether a mean has a bound, and nothing public says how many rows it is over."""
-    return (
-        query.epsilon is None
-        and rows_promised(query, table) is None
-        and any(isinstance(i.aggregate, Mean) and i.aggregate.size is None for i in query.items)
-    )
+def _of_all_rows(query: Query, table: Table, filter: Filter) -> OfAllRows:
+    """What the sample costs in error: the same question of all rows."""
+    rate, whole = float(query.sampling_rate or 1), replace(query, sample=None)
+    try:
+        prepared = prepare(whole, table, filter)
+    except NotPossible:
+        return OfAllRows(rate, None, {})
+    if query.epsilon is None:
+        return OfAllRows(rate, filter.epsilon_of(prepared.price(filter)), {})
+    return OfAllRows(rate, None, _promised(prepared)[0])
 
 
-def _by_rows(query: Query, table: Table, filter: Filter) -> Price:
+def _lacking(query: Query, table: Table) -> tuple[str, ...]:
+    """The clauses without which a bound has no price: nothing public says how many rows there are."""
+    if query.epsilon is not None:
+        return ()
+    found = []
+    means = [i.aggregate for i in query.items if isinstance(i.aggregate, Mean)]
+    if rows_promised(query, table) is None and any(mean.size is None for mean in means):
+        found.append("ROWS_AT_LEAST")
+    if query.sample is not None and query.rows_at_most is None and len(means) < len(query.items):
+        found.append("ROWS_AT_MOST")
+    return tuple(found)
+
+
+def _by_rows(query: Query, table: Table, filter: Filter, clauses: tuple[str, ...]) -> Price:
     prices: dict[int, float] = {}
     for rows in ROWS:
         try:
-            prepared = prepare(replace(query, rows_at_least=rows), table, filter)
-        except NotPossible:
+            known = replace(query, **{clause.lower(): rows for clause in clauses})  # type: ignore[arg-type]
+            prepared = prepare(known, table, filter)
+        except (NotPossible, InvalidInput):
             continue
         prices[rows] = filter.epsilon_of(prepared.price(filter))
-    return _out_of_reach(prices=prices)
+    return _out_of_reach(prices=prices, clauses=clauses)
 
 
 def _out_of_reach(
-    *, nearest: Nearest | None = None, prices: dict[int, float] | None = None
+    *,
+    nearest: Nearest | None = None,
+    prices: dict[int, float] | None = None,
+    clauses: tuple[str, ...] = (),
 ) -> Price:
     """What no noise can keep, whatever it may cost."""
     return Price(
@@ -93,6 +115,7 @@ def _out_of_reach(
         free=False,
         nearest=nearest,
         epsilon_by_rows=prices or {},
+        clauses=clauses,
     )
 
 

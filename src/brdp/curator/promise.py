@@ -9,6 +9,7 @@ from typing import Any
 
 from brdp.catalog.exact import text_of
 from brdp.catalog.table import Table
+from brdp.curator.estimates import least_within, missed
 from brdp.curator.means import mean_acceptance, rows_promised
 from brdp.curator.noise_for import cells_of
 from brdp.curator.release import Release
@@ -37,6 +38,8 @@ def confidence_of_cell(query: Query, table: Table) -> float:
         max(cells_of(total, query) for total in totals_of(other.aggregate, table))
         for other in query.items
     )
+    if query.sample is not None:
+        return 1 - (1 - confidence) / cells  # one sample serves them all
     return math.exp(math.log(confidence) / cells)
 
 
@@ -47,6 +50,8 @@ def promised(
     noisy count.
     """
     wanted = wanted_confidence(item, query, table)
+    if query.sample is not None:
+        return _promised_of_sample(item, releases, wanted, query=query, table=table)
     found = tuple(releases[total] for total in totals_of(item.aggregate, table))
     if isinstance(item.aggregate, Mean):
         if item.within is None:
@@ -58,6 +63,19 @@ def promised(
     if within is None:
         within = release.within(wanted or 0.0)
     return within, _not_below(release.acceptance(within), wanted)
+
+
+def _promised_of_sample(
+    item: Item, releases: Releases, wanted: float | None, *, query: Query, table: Table
+) -> tuple[Fraction | None, float]:
+    """The same, sampling included; without a bound on the rows, no bound on the answer."""
+    own = {total: releases[total] for total in totals_of(item.aggregate, table)}
+    if item.within is not None:
+        return item.within, max(0.0, 1 - missed(item, item.within, own, query=query, table=table))
+    level = wanted or 0.0
+    if isinstance(item.aggregate, Mean):
+        return None, level
+    return least_within(item, level, own, query=query, table=table), level
 
 
 def _not_below(kept: float, wanted: float | None) -> float:
@@ -77,6 +95,7 @@ def promise_of(releases: Releases, *, query: Query, table: Table) -> dict[str, A
     return {
         "epsilon": None if query.epsilon is None else text_of(query.epsilon),
         "rows_at_least": rows_promised(query, table),
+        **({} if query.sample is None else {"rows_at_most": query.rows_at_most}),
         "bounds": bounds,
     }
 
@@ -90,6 +109,8 @@ def serves(promise: Any, query: Query, table: Table) -> bool:
     if wanted_epsilon is not None and (
         promise["epsilon"] is None or Fraction(promise["epsilon"]) < wanted_epsilon
     ):
+        return False
+    if query.sample is not None and promise["rows_at_most"] != query.rows_at_most:
         return False
     rows = rows_promised(query, table)
     for item in query.items:

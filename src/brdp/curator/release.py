@@ -16,6 +16,8 @@ from brdp.noise.base import Noise
 from brdp.noise.describe import describe_noise, read_noise
 from brdp.noise.lattice import COUNT, Resolution, floor_log2, resolution_for
 from brdp.privacy.base import Curve
+from brdp.privacy.compose import compose
+from brdp.privacy.subsample_together import sample_together
 from brdp.query.sensitivity import Sensitivity
 from brdp.query.totals import (
     BinCount,
@@ -117,10 +119,11 @@ class Release:
         steps = self.lattice.bound(within)
         return 0.0 if steps < 0 else self.noise.acceptance(within=float(steps))
 
-    def to_dicts(self, tau: Fraction) -> list[dict[str, Any]]:
+    def to_dicts(self, tau: Fraction, rate: Fraction | None = None) -> list[dict[str, Any]]:
         """Plain data for the ledger, an entry for each sensitivity: everything that anyone needs to account
-        for the release again.
+        for the release again. What a charge releases of a sample is all of one sample.
         """
+        sampled = {} if rate is None else {"sampling_rate": str(rate)}
         return [
             {
                 "total": name_of(self.total),
@@ -130,6 +133,7 @@ class Release:
                 "cells": self.cells,
                 "exponent": self.lattice.noise.exponent,
                 "tau": str(tau if index == 0 else Fraction(0)),
+                **sampled,
             }
             for index, (steps, count) in enumerate(self.moves)
         ]
@@ -151,6 +155,15 @@ class Release:
 def curves_of(noise: Noise, moves: tuple[tuple[int, int], ...]) -> dict[Curve, int]:
     """What noise on cells that move so far costs."""
     return {noise.privacy(sensitivity=steps): count for steps, count in moves}
+
+
+def joined(curves: Mapping[Curve, int], rate: Fraction | None) -> Curve:
+    """What releases that are fixed together cost, of all units or of one sample of them."""
+    if rate is not None:
+        return sample_together(curves, sampling_rate=float(rate))
+    if list(curves.values()) == [1]:
+        return next(iter(curves))
+    return compose(curves)
 
 
 def quantile(noise: Noise, level: float) -> int:

@@ -205,6 +205,24 @@ class Nearest:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class OfAllRows:
+    """What the same question would be without SAMPLE: what its bounds would cost, or which its epsilon would keep."""
+
+    rate: float
+    epsilon: float | None
+    within: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "rate": self.rate,
+            "epsilon_of_all_rows": self.epsilon,
+            "within_of_all_rows": self.within,
+        }
+
+
+@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """What a question would cost. Reads no data and spends nothing."""
@@ -218,8 +236,11 @@ class Price:
     reachable: bool
     free: bool
     nearest: Nearest | None
-    # for a mean without a public lower bound on its rows: what it would cost with one
+    # for a mean without a public lower bound on its rows, or a sample without an upper one: what it would cost
+    # with one, and in which clauses it is stated
     epsilon_by_rows: dict[int, float] = field(default_factory=dict)
+    clauses: tuple[str, ...] = ()
+    sample: OfAllRows | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `brdp query --price --json` prints it."""
@@ -234,6 +255,7 @@ class Price:
             "free": self.free,
             "nearest": None if self.nearest is None else self.nearest.to_dict(),
             "epsilon_by_rows": {str(n): epsilon for n, epsilon in self.epsilon_by_rows.items()},
+            **({} if self.sample is None else {"sample": self.sample.to_dict()}),
         }
 
     def __str__(self) -> str:

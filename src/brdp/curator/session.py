@@ -50,6 +50,7 @@ class Session:
         groups_per_unit: the most groups of a unit.
         replace: neighbours exchange a unit instead of adding or removing one.
         rows_at_least: a public lower bound on the rows of every group, for the bound of means.
+        rows_at_most: a public upper bound, for the bound of sums and counts of a sample.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Session:
         groups_per_unit: int | None = None,
         replace: bool = False,
         rows_at_least: int | None = None,
+        rows_at_most: int | None = None,
         name: str = "data",
     ) -> None:
         source = _source(data)
@@ -79,6 +81,7 @@ class Session:
             relation=Relation.REPLACE if replace else Relation.ADD_REMOVE,
             columns=_columns(source, bounds, categories),
             rows_at_least=rows_at_least,
+            rows_at_most=rows_at_most,
             budget=Budget(
                 epsilon=_validate.positive(epsilon=epsilon), delta=_validate.below_one(delta=delta)
             ),

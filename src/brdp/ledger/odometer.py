@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import final
 
 from brdp import _validate
@@ -11,6 +12,8 @@ from brdp.ledger.ledger import Ledger
 from brdp.noise.describe import read_noise
 from brdp.privacy.base import Curve
 from brdp.privacy.compose import LooseBounds, compose
+from brdp.privacy.filters.total import epsilon_charged
+from brdp.privacy.subsample_together import SampledTogether, sample_together
 
 
 @final
@@ -31,23 +34,42 @@ def odometer(ledger: Ledger, table: str, *, delta: float) -> Odometer:
     """Read the odometer of a table at a delta: (lower, upper) bounds of the composed epsilon."""
     delta = _validate.between_zero_and_one(delta=delta)
     counts: dict[Curve, int] = {}
-    epsilon_elsewhere = delta_elsewhere = 0.0
+    epsilon_elsewhere = delta_elsewhere = most_of_samples = 0.0
     releases = 0
     for charge in ledger.history(table=table):
+        parts: dict[Curve, int] = {}
+        rate: str | None = None
         for release in charge["releases"]:
             if "spend" in release:
                 epsilon_elsewhere += release["spend"]["epsilon"]
                 delta_elsewhere += release["spend"]["delta"]
                 continue
             curve = read_noise(release["noise"]).privacy(sensitivity=release["sensitivity"])
-            counts[curve] = counts.get(curve, 0) + int(release["count"])
+            parts[curve] = parts.get(curve, 0) + int(release["count"])
+            rate = release.get("sampling_rate")
             releases += int(release["count"])
+        if rate is not None:
+            joint = sample_together(parts, sampling_rate=float(Fraction(rate)))
+            parts = {joint: 1}
+            if isinstance(joint, SampledTogether):
+                # several releases of one sample: a curve of its own, which composes only as a pair of numbers
+                most_of_samples += epsilon_charged(joint, delta)
+                delta_elsewhere += delta
+                parts = {}
+        for curve, count in parts.items():
+            counts[curve] = counts.get(curve, 0) + count
     if not counts:
-        return Odometer((epsilon_elsewhere, epsilon_elsewhere), delta + delta_elsewhere, releases)
+        return Odometer(
+            (epsilon_elsewhere, epsilon_elsewhere + most_of_samples),
+            delta + delta_elsewhere,
+            releases,
+        )
     with warnings.catch_warnings():
         # both ends are shown: nobody has to be told that they are apart
         warnings.simplefilter("ignore", LooseBounds)
         lower, upper = compose(counts).epsilon_bounds(delta=delta)
     return Odometer(
-        (lower + epsilon_elsewhere, upper + epsilon_elsewhere), delta + delta_elsewhere, releases
+        (lower + epsilon_elsewhere, upper + epsilon_elsewhere + most_of_samples),
+        delta + delta_elsewhere,
+        releases,
     )

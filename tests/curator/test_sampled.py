@@ -259,7 +259,7 @@ def test_all_forms_of_an_answer(tmp_path: Path) -> None:
     assert cells["n"].interval(0.9) == (-np.inf, np.inf)
     assert json.loads(known.to_json()) == known.to_dict()
     cells = known.rows[0].cells
-    for name, widest in (("n", 300), ("k", 300), ("s", 12_000), ("m", 50), ("z", 50), ("h", 300)):
+    for name, widest in (("n", 300), ("k", 300), ("s", 12_000), ("m", 80), ("z", 80), ("h", 300)):
         assert 0 < cells[name].within < widest
     low, high = cells["m"].interval(0.9)
     assert low < cells["m"].value < high

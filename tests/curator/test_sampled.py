@@ -110,7 +110,9 @@ def test_a_question_about_a_sample(tmp_path: Path) -> None:
         assert "every row is read" in str(price)
         answer = curator.ask(COUNT)
         assert answer.epsilon == pytest.approx(price.epsilon, rel=1e-12)
-        assert any("secret sample" in note and "at most 600" in note for note in answer.notes)
+        said = " ".join(answer.notes)
+        assert "secret sample" in said
+        assert "at most 600 rows" in said
         for row in answer.rows:
             assert row.cells["n"].value % 2 == 0  # whole people, divided by the rate
             assert row.cells["n"].within == 120

@@ -362,6 +362,8 @@ ERRATA: tuple[Erratum, ...] = (
             "(v) Section IX expects most from queries with small answers: the noise does not depend on the answer.",
             "(w) In Table 1 the sampled mechanisms leak 2.6 to 2.8 times as much as the plain ones, which the text "
             "passes over.",
+            "(x) Section VII-C has Y_n = Y + E + N; with E as defined it is Y - E + N (harmless: N is symmetric).",
+            "(y) Proposition 7 calls O the acceptance rate; it is its reciprocal, as in eq. (eq:budget).",
         ),
         replacement="As said with each.",
         evidence=possible.small_claims,

@@ -22,7 +22,7 @@ from brdp.curator.pricing import price_of
 from brdp.curator.promise import serves
 from brdp.curator.release import Release, name_of
 from brdp.curator.results import Answer, Price
-from brdp.data import open_source, require_declared, require_named_units
+from brdp.data import open_source, require_declared, require_named_units, require_readable
 from brdp.data.bounding import BoundingKey
 from brdp.data.compile import Compiled, compile_query
 from brdp.data.engine import Engine
@@ -172,12 +172,13 @@ class Curator:
     def register(self, table: str) -> BudgetStatus:
         """Check a table against its declarations, and create its budget. For the owner alone.
 
-        Reads the unit's column, and its refusal says that a row names no unit: something an analyst must not
-        learn. Questions do not need it: they leave such rows out, in silence.
+        Reads the unit's column and, in Parquet files, all text; its refusal says that a row names no unit, or that a
+        text is none: something an analyst must not learn. Questions leave rows without a unit out, in silence.
         """
         declared = self._catalog.table(table)
         engine = self._engine(declared)
         require_declared(declared, engine)
+        require_readable(declared, engine)
         require_named_units(declared, engine)
         return self._budget(declared)
 

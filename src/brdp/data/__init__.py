@@ -10,7 +10,7 @@ from brdp.data.sampling import Sample
 from brdp.data.sources import FrameSource, open_source
 from brdp.data.spark_engine import SparkEngine
 from brdp.data.totals import ExactTotals, exact_totals
-from brdp.data.units import require_declared, require_named_units
+from brdp.data.units import require_declared, require_named_units, require_readable
 
 __all__ = [
     "BoundingKey",
@@ -31,4 +31,5 @@ __all__ = [
     "private_groups",
     "require_declared",
     "require_named_units",
+    "require_readable",
 ]

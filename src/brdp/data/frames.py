@@ -16,8 +16,9 @@ def registrable(frame: object) -> object:
         return _typed(known)
     if module == "polars" and hasattr(frame, "lazy"):
         return _arrow(known.lazy().collect())
-    # a reader of Arrow batches can be read once: the second question would find it empty
-    if module == "pyarrow" and hasattr(frame, "schema") and not hasattr(frame, "read_next_batch"):
+    # a reader of Arrow batches can be read once, and what a dataset holds cannot be checked beforehand
+    if module == "pyarrow" and hasattr(frame, "schema") and hasattr(frame, "validate"):
+        _require_valid(known)
         return frame
     raise InvalidInput(
         "frame",
@@ -25,6 +26,23 @@ def registrable(frame: object) -> object:
         got=type(frame).__name__,
         remedy="Convert it, or save it as Parquet and give the path.",
     )
+
+
+def _require_valid(values: Any) -> None:
+    """Refuse Arrow values that are not what their type says, such as text that is not UTF-8.
+
+    Arrow does not check them by itself, nor does DuckDB: it sorts such text by a key that text cannot have, and
+    what it then adds up is not what is in the table, nor held to any bound.
+    """
+    try:
+        values.validate(full=True)
+    except Exception:  # Arrow's own, which quotes values
+        raise InvalidInput(
+            "frame",
+            expected="valid Arrow values, text in UTF-8 among them",
+            got="others",
+            remedy="Find them with .validate(full=True), and read the data again from where they came.",
+        ) from None
 
 
 def _arrow(frame: Any) -> object:
@@ -44,6 +62,10 @@ def _typed(frame: Any) -> Any:
     Else the first values would decide the type of such a column, and so one row whether a question fails.
     """
     pandas = _extras.require("pandas", extra="frames")
+    for place, kind in enumerate(frame.dtypes):
+        if hasattr(kind, "pyarrow_dtype") or getattr(kind, "storage", None) == "pyarrow":
+            arrow = _extras.require("pyarrow", extra="query")
+            _require_valid(arrow.array(frame.iloc[:, place].array))
     mixed = [
         place
         for place, kind in enumerate(frame.dtypes)

@@ -1,13 +1,16 @@
-"""Checks for the owner, when a table is registered: that it is what was declared, and every row names its unit."""
+"""Checks for the owner, when a table is registered: that it is what was declared, that it can be read, and that
+every row names its unit.
+"""
 
 from __future__ import annotations
 
 from brdp.catalog.nearest import did_you_mean
 from brdp.catalog.schema import Kind
+from brdp.catalog.source import ParquetSource
 from brdp.catalog.table import Table
 from brdp.catalog.unit import ColumnUnit
 from brdp.data.compile import unit_column
-from brdp.data.engine import Engine
+from brdp.data.engine import Engine, EngineFailed
 from brdp.errors import InvalidInput
 
 NUMBERS = (Kind.INTEGER, Kind.REAL, Kind.TEXT, Kind.BOOLEAN)
@@ -56,3 +59,30 @@ def require_named_units(table: Table, engine: Engine) -> None:
             remedy="Give those rows a unit or leave them out of the table: "
             "privacy cannot be promised to a row that belongs to nobody.",
         )
+
+
+def require_readable(table: Table, engine: Engine) -> None:
+    """Refuse Parquet files with text that is not UTF-8, at which every question that reads it would fail.
+
+    Reads data: for the owner, at registration. Other sources are safe: PostgreSQL holds no such text, Spark
+    replaces it, a line of a CSV file that has it is left out, and frames are checked when they are opened.
+    """
+    if not isinstance(table.source, ParquetSource):
+        return
+    source = engine.table
+    texts = {
+        f"longest_{index}": source[name].length().max()
+        for index, (name, kind) in enumerate(engine.schema.items())
+        if kind is Kind.TEXT
+    }
+    if not texts:
+        return
+    try:
+        engine.rows(source.aggregate(**texts))
+    except EngineFailed as failure:
+        raise InvalidInput(
+            f"source of {table.name}",
+            expected="Parquet files that can be read to their end, with text in UTF-8",
+            got=failure.kind,
+            remedy="The owner can find the place with DuckDB itself: its message quotes the value.",
+        ) from None

@@ -165,7 +165,8 @@ def price_text(price: Price) -> str:
     if price.sample is not None:
         lines += _sample_lines(price.sample)
     if price.reachable:
-        lines.append(f"about {price.remaining_queries:,} such questions fit what is left")
+        fit = "question fits" if price.remaining_queries == 1 else "questions fit"
+        lines.append(f"about {price.remaining_queries:,} such {fit} what is left")
     else:
         lines.append("more than is left of the budget" if lines else "no noise keeps such a bound")
         if price.nearest is not None:

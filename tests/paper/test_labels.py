@@ -36,5 +36,29 @@ def test_a_function_bears_the_label(label: str) -> None:
     assert any(pattern.search(text) for text in documented())
 
 
-def test_control_a_label_that_the_paper_does_not_have() -> None:
+NAMED = re.compile(
+    r"(?:Algorithm|Theorem|Remark|Proposition|Definition|Appendix) [0-9A-Z]+\b|eq:[A-Za-z0-9]+'?"
+)
+"""How a text points into the paper."""
+ALSO_IN_THE_PAPER = {"Appendix D", "Appendix E"}  # proofs, with no formula that stands elsewhere
+
+
+def labels_in(text: str) -> set[str]:
+    return set(NAMED.findall(text))
+
+
+def test_no_source_points_to_a_label_that_the_paper_does_not_have() -> None:
+    pointed = {
+        label
+        for path in FORMULAS.parent.rglob("*.py")
+        for label in labels_in(path.read_text(encoding="utf-8"))
+    }
+    assert pointed <= {*LABELS, *ALSO_IN_THE_PAPER}
+    assert set(filter(NAMED.fullmatch, LABELS)) <= pointed
+
+
+def test_control_labels_that_the_paper_does_not_have() -> None:
     assert not any("Theorem 5" in text for text in documented())
+    found = labels_in("Theorem 5, Proposition 12 and (eq:nothing'), as in Algorithm 4")
+    assert found == {"Theorem 5", "Proposition 12", "eq:nothing'", "Algorithm 4"}
+    assert len(found - set(LABELS)) == 3

@@ -7,6 +7,7 @@ import gzip
 import json
 import math
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,14 +169,41 @@ def test_gowalla_reads_the_snap_file_and_tables(tmp_path: Path, text: str, packe
     assert "3 check-ins of 2 users" in people.source
 
 
-@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "user,time\n"])
-def test_gowalla_refuses_other_files(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("content", "wanted"),
+    [
+        (b"", "user and time"),
+        (b"a,b\n1,2\n", "user and time"),
+        (b"user,time\n", "check-ins"),
+        (b"user,time\nu1,2010-01-01T00:00:00Z\n", "line 2"),
+        (b"user,time\n1,2010-01-01T00:00:00Z\n1,yesterday\n", "line 3"),
+        (b"user,time\n1,2010-01-01T00:00:00Z\n1\n", "line 3"),
+        (gzip.compress(TABLE.encode())[:-12], "gzip"),
+        (b"\x1f\x8bnot gzip", "gzip"),
+        (b"\xff\xfe\x00", "text"),
+    ],
+)
+def test_gowalla_refuses_other_files(tmp_path: Path, content: bytes, wanted: str) -> None:
     path = tmp_path / "other.csv"
-    path.write_text(text)
-    with pytest.raises(InvalidInput, match="--gowalla"):
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match=rf"--gowalla.*{wanted}"):
         read_gowalla(path)
-    with pytest.raises(InvalidInput, match="SNAP"):
-        read_gowalla(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("zone", ["UTC0", "XXX-9", "YYY+5YYD"])
+def test_times_are_read_alike_in_every_time_zone(
+    tmp_path: Path, zone: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "check-ins"
+    path.write_text("user,time\n1,2010-01-01T00:00:00+02:00\n1,2010-07-01 00:00:00\n")
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        months = read_gowalla(path).values
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert months == pytest.approx([(181 + 2 / 24) / 30.4375])
 
 
 def test_other_check_ins_of_the_same_size_are_another_panel(tmp_path: Path) -> None:
@@ -235,11 +263,37 @@ def test_an_unknown_name_is_refused_with_what_to_do(name: str) -> None:
         reproduce.chosen_panels(panels, [name])
 
 
-def test_a_missing_gowalla_file_is_refused_before_any_work(tmp_path: Path) -> None:
-    args = parse("--out", str(tmp_path / "out"), "--gowalla", str(tmp_path / "absent"))
+@pytest.mark.parametrize("content", [None, b"a,b\n1,2\n"])
+def test_a_wrong_gowalla_file_is_refused_before_any_work(
+    tmp_path: Path, content: bytes | None
+) -> None:
+    path = tmp_path / "check-ins"
+    if content is not None:
+        path.write_bytes(content)
+    args = parse("--out", str(tmp_path / "out"), "--gowalla", str(path))
     with pytest.raises(InvalidInput, match="SNAP"):
         reproduce.run(args)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("folder", ["file", "file/deeper"])
+def test_a_folder_that_cannot_be_written_is_refused(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "file").write_text("")
+    args = parse("--out", str(tmp_path / folder), "--only", "noise")
+    with pytest.raises(InvalidInput, match=r"--out: expected a folder .* directory|File exists"):
+        reproduce.run(args)
+
+
+def test_a_stopped_run_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(self: NoisePanel, report: Report) -> Rows:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NoisePanel, "compute", stop)
+    args = parse("--out", str(tmp_path), "--only", "noise")
+    assert reproduce.run(args) == 130
+    assert "0 of 1 panels finished; the same command goes on" in capsys.readouterr().err
 
 
 def test_the_command_writes_a_report_and_says_so(

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from brdp.paper.figures.panel import Panel
 
+INTERRUPTED = 130
+"""What a shell expects of a command that was stopped from the keyboard."""
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
@@ -48,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
     from brdp.cli.output import print_json
     from brdp.datasets import adult_path
     from brdp.paper.figures.catalogue import all_panels
+    from brdp.paper.figures.people import check_gowalla
     from brdp.paper.figures.report import GOWALLA_MISSING, write_report
     from brdp.paper.figures.runner import already_there, run_panels
 
@@ -55,12 +59,20 @@ def run(args: argparse.Namespace) -> int:
     panels = all_panels(adult=adult_path(), gowalla=args.gowalla)
     chosen = chosen_panels(panels, args.only)
     if args.gowalla is not None:
-        _check_gowalla(args.gowalla)
-    with _progress(len(chosen)) as progress:
-        done = {}
-        for one in run_panels(chosen, out=args.out, report=progress):
-            done[one.panel.name] = one
-            progress("")
+        check_gowalla(args.gowalla)
+    _check_out(args.out)
+    done = {}
+    try:
+        with _progress(len(chosen)) as progress:
+            for one in run_panels(chosen, out=args.out, report=progress):
+                done[one.panel.name] = one
+                progress("")
+    except KeyboardInterrupt:
+        print(
+            f"stopped with {len(done)} of {len(chosen)} panels finished; the same command goes on",
+            file=sys.stderr,
+        )
+        return INTERRUPTED
     for one in already_there([p for p in panels if p.name not in done], out=args.out):
         done[one.panel.name] = one
     finished = [done[panel.name] for panel in panels if panel.name in done]
@@ -110,17 +122,23 @@ def chosen_panels(panels: Sequence[Panel], only: Sequence[str] | None) -> list[P
     return [p for p in panels if p.name in only or p.name.partition("-")[0] in only]
 
 
-def _check_gowalla(path: Path) -> None:
-    """Refuse a missing file before the first panel, not after the last."""
+def _check_out(out: Path) -> None:
+    """Make the folder, and refuse one that cannot be written before the first panel is computed."""
+    from tempfile import TemporaryFile
+
     from brdp.errors import InvalidInput
 
-    if not path.is_file():
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
         raise InvalidInput(
-            "--gowalla",
-            expected="a file of check-ins",
-            got=str(path),
-            remedy="Take loc-gowalla_totalCheckins.txt.gz from the SNAP collection.",
-        )
+            "--out",
+            expected="a folder that can be made and written",
+            got=str(out),
+            remedy=f"{error.strerror}.",
+        ) from error
 
 
 @contextmanager

@@ -64,8 +64,8 @@ ERRATA: tuple[Erratum, ...] = (
         derivation="One person in the sample moves (1/p) Σ x_i by Δ/p, and the mean of a sample of pn by c/(pn). "
         "Amplification gains at most a factor 1/p in ε, and less than that once ε is not small, because "
         "log(1 + (exp(ε)-1)/p) < ε/p. So noise for one rescaled release *grows* as p falls. Theorem 4 is also used "
-        "for both samplings at once: adding or removing a person goes with Poisson samples, replacing one with "
-        "samples of a fixed size, where Δ is another number.",
+        "for both samplings at once, which the paper calls a slight difference: adding or removing a person goes "
+        "with Poisson samples, replacing one with samples of a fixed size, where Δ is another number.",
         replacement="Noise for Δ/p inside, amplified: `brdp.subsample(noise, sensitivity=Δ/p, sampling_rate=p)`. "
         "For the accuracy of one release p = 1 is then best; sampling buys speed.",
         evidence=lambda: (*subsampled.growing_scale(), *subsampled.sampled_cost()),
@@ -219,7 +219,8 @@ ERRATA: tuple[Erratum, ...] = (
         "second variance should be (1-1/p)² pN Var = (1-p)² N/p Var: N is missing. For the average the last divisor "
         "should be |X|², not |X_s|². Under Poisson sampling, which Theorem 4's add-or-remove form needs, the sum's "
         "error has variance N (σ_x² + μ²)(1-p)/p: the mean counts, because the sample's size varies; for counts p_c "
-        "(1-p_c) becomes p_c. The errors are Gaussian only for Gaussian data (the count's never is).",
+        "(1-p_c) becomes p_c. The errors are exactly Gaussian only for the Gaussian data that Section VII assumes; "
+        "for counts Appendix G's closing note makes it an approximation, which Proposition 6 does not say.",
         replacement="The corrected lines, and the Poisson form where samples are Poisson.",
         evidence=subsampled.wrong_variances,
         frequency=_nothing_to_count,
@@ -281,14 +282,15 @@ ERRATA: tuple[Erratum, ...] = (
     ),
     Erratum(
         label="E18",
-        title="The sampling rate is computed from private data",
+        title="The sampling rate depends on the data, and nothing pays for that",
         where="Algorithm 4's inputs, Section VIII-B: 'we first simulate with estimated σ_x'",
         says="The sampling rate, and with it the kernel and q, come from Algorithm 4 with σ_x (for counts p_c) "
         "estimated and |X| known; the remark after Algorithm 1 says that q is data independent.",
-        derivation="As far as the text says, σ_x and p_c are taken from the data, and nothing is charged for it. "
-        "Then p is a function of the data, and so are ε_y, σ and q: two neighbouring data sets lead to two different "
-        "noises, and one parameter that an analyst learns (a sampling rate in a report, the spread of many answers) "
-        "tells them apart, for any ε. Under adding or removing, |X| is private as well.",
+        derivation="The text does not say what σ_x and p_c are estimated from, and charges nothing for it. If it "
+        "is the data, p is a function of the data, and so are ε_y, σ and q: two neighbouring data sets lead to two "
+        "different noises, and one parameter that an analyst learns (a sampling rate in a report, the spread of many "
+        "answers) tells them apart, for any ε. Under adding or removing, |X|, which Algorithm 4 takes, is private as "
+        "well.",
         replacement="Choose p from public knowledge, or pay for σ_x, p_c and |X| as for any other answer.",
         evidence=subsampled.private_rate,
         frequency=_nothing_to_count,
@@ -334,12 +336,12 @@ ERRATA: tuple[Erratum, ...] = (
             "between subsets, and two pay.",
             "(g) Remark 5's linear time assumes δ_Z^T costs the same for every T.",
             "(h) f_R is written with a Dirac function defined to be 1 at 0.",
-            "(i) Figure 5's caption credits analytic Fourier accounting to the analytic Gaussian mechanism's "
-            "authors; the text names the right work.",
+            "(i) Figure 5's caption and Section VIII-C credit analytic Fourier accounting to the analytic Gaussian "
+            "mechanism's authors; Sections II-A and VI-B name the right work.",
             "(j) The sensitivities 22, 12, 0.0017 and 0.0012 are the same for Adult and Gowalla and derived from "
             "neither; with the average's Δ = 0.0017 and θ = 1 every mechanism is within the bounds at the stated ε.",
-            "(k) 45,222 records do not make ten disjoint subsets of 10,000: ten subsets *of* 10,000 are meant (yet "
-            "0.0012 is 12/10,000).",
+            "(k) The size of a subset is left open. 10,000 chosen people in ten subsets make 1,000 each, and 45,222 "
+            "records could not make ten of 10,000; yet 0.0012 is 12/10,000.",
             "(l) Nothing says that whether an answer was within the bounds must stay secret; released with it, the "
             "answer pins the truth to an interval.",
             "(m) Algorithm 2 calls Algorithm 1 with (ε, δ, ε_y, δ), which takes (ε_y, δ_y, ε, δ).",
@@ -352,18 +354,24 @@ ERRATA: tuple[Erratum, ...] = (
             "returns its ends, though it comes close.",
             "(q) The closed form of Proposition 5 has z where γ is meant, and the appendix ε.",
             "(r) Section VII-C finds that the acceptance rate benefits from a large data set. For sums and counts "
-            "Proposition 6's error grows with |X|, and Algorithm 4's acceptance falls to that of p = 1.",
-            "(s) Proposition 2 and Appendix D bound δ_Γ from *below* (≥); Algorithm 1 uses the bound from above.",
+            "at a given θ Proposition 6's error grows with |X|, and Algorithm 4's acceptance falls to that of p = 1.",
+            "(s) Proposition 2 and Appendix D write δ_Γ(ε) ≥ ...: as a condition on a promised δ that is what "
+            "Algorithm 1 needs, as a statement about the profile it bounds it from below.",
             "(t) Section III-B says that most of Figure 2's recycled answers are within ±θ. At Δ = 1 its own "
             "formulas put 0.466 there; the exact plan 0.766.",
             "(u) Section III-A calls it infeasible to meet (ε, δ) with bounded noise when δ is small. The truncated "
             "Laplace law of the work it cites meets every (ε, δ) on ±(Δ/ε) log(1 + (exp(ε)-1)/(2δ)): it is this "
             "mechanism with q = 1. What cannot be had is a bound of one's own choice.",
-            "(v) Section IX expects most from queries with small answers: the noise does not depend on the answer.",
+            "(v) Section IX expects most from queries with small answers: neither the noise nor the acceptance within "
+            "a given θ depends on the answer.",
             "(w) In Table 1 the sampled mechanisms leak 2.6 to 2.8 times as much as the plain ones, which the text "
             "passes over.",
             "(x) Section VII-C has Y_n = Y + E + N; with E as defined it is Y - E + N (harmless: N is symmetric).",
             "(y) Proposition 7 calls O the acceptance rate; it is its reciprocal, as in eq. (eq:budget).",
+            "(z) Section VIII-B finds the Laplace kernel better in general, for its shape. With Algorithm 1's rates "
+            "it is; once both rates are exact the Gaussian kernel can be ahead where the bounds are narrower than Δ.",
+            "(aa) Errors are written as norms, as if answers were vectors; p_θ, W and the worst case at +Δ are for "
+            "a single number.",
         ),
         replacement="As said with each.",
         evidence=possible.small_claims,

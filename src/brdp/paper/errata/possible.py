@@ -14,7 +14,7 @@ from brdp.paper.formulas.kernel import Floats
 from brdp.paper.formulas.leakage import baseline_rate
 from brdp.paper.formulas.noise import acceptance_rate
 from brdp.paper.formulas.subsampling import CountQuery, optimal_sampling_rate
-from brdp.paper.truth import largest_acceptance
+from brdp.paper.truth import exact_plan, largest_acceptance
 
 _SPLITS = np.linspace(0.001, 1.0, 1000)
 _PURE_EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
@@ -92,6 +92,10 @@ def small_claims() -> tuple[Evidence, ...]:
         epsilon=2.0, delta=1e-5, sensitivity=1.0, lower=-1.0, upper=1.0,
         kernel_for=grid.KERNELS[0][1],
     )  # fmt: skip
+    laplace, gaussian = (
+        exact_plan(sensitivity=22.0, within=5.0, epsilon=3.0, delta=1e-5, kernel=kernel).acceptance
+        for kernel in ("laplace", "gaussian")
+    )
     return (
         Evidence(
             "(r) count, (.1, 1e-5), Δ = 1, θ = 3, p_c = .1, Algorithm 4: N = 1,000; N = 100,000",
@@ -104,5 +108,11 @@ def small_claims() -> tuple[Evidence, ...]:
             "acceptance ('most': at least .5; its own formulas)",
             0.5,
             float(split.acceptance),
+        ),
+        Evidence(
+            "(z) (3, 1e-5), Δ = 22, θ = 5, exact plans: Laplace kernel; Gaussian kernel",
+            "acceptance (one; the other)",
+            float(laplace),
+            float(gaussian),
         ),
     )

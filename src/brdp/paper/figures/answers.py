@@ -99,6 +99,7 @@ class AnswersPanel(Panel):
         return (*self.source.choices, *own)
 
     def compute(self, report: Report) -> Rows:
+        report(f"reading {self.source.path.name}")
         people = self.source.people()
         subsets = people.subsets(people=self.people, parts=self.parts, seed=self.seed)
         rng = np.random.default_rng(self.seed)

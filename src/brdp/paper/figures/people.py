@@ -6,11 +6,13 @@ import csv
 import gzip
 import hashlib
 import io
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import IO, final
 
@@ -22,6 +24,7 @@ from brdp.paper.formulas.kernel import Floats
 _SECONDS_A_MONTH = 30.4375 * 86400.0
 _GAIN = "capital_gain"
 _GOWALLA_COLUMNS = ("user", "time")
+_REMEDY = "Take loc-gowalla_totalCheckins.txt.gz from the SNAP collection, or a table like it."
 
 
 @final
@@ -38,7 +41,9 @@ class People:
         rng = np.random.default_rng(seed)
         size = min(people, self.values.size) // parts
         if size < 1:
-            raise InvalidInput("people", expected=f"at least {parts} people", got=self.values.size)
+            raise InvalidInput(
+                "the data", expected=f"at least {parts} people", got=self.values.size
+            )
         chosen = np.sort(rng.choice(self.values.size, size * parts, replace=False))
         return list(self.values[chosen].reshape(parts, size))
 
@@ -58,66 +63,92 @@ def read_gowalla(path: Path) -> People:
     """Months from each user's first check-in to the last, from the SNAP file or a table like it.
 
     The SNAP file is tab-separated without a header: user, ISO time, latitude, longitude, location.
-    A table with a header and commas serves as well; either may be gzipped.
+    A table with a header and commas serves as well; either may be gzipped. Times without a zone
+    are taken as UTC. A file is read once as long as it stays as it is.
     """
+    check_gowalla(path)
+    return _gowalla(path, file_mark(path))
+
+
+def check_gowalla(path: Path) -> None:
+    """Refuse a file that does not begin with a check-in; reads its first lines only."""
     if not path.is_file():
         raise InvalidInput(
-            "--gowalla",
-            expected="a file of check-ins",
-            got=str(path),
-            remedy="Take loc-gowalla_totalCheckins.txt.gz from the SNAP collection.",
+            "--gowalla", expected="a file of check-ins", got=str(path), remedy=_REMEDY
         )
-    first: dict[int, str] = {}
-    last: dict[int, str] = {}
+    for _ in _check_ins(path):
+        return
+    raise InvalidInput("--gowalla", expected="check-ins", got=f"none in {path.name}")
+
+
+@cache
+def _gowalla(path: Path, mark: str) -> People:
+    del mark
+    first: dict[int, float] = {}
+    last: dict[int, float] = {}
     lines = 0
-    with _text(path) as file:
-        for user, time in _check_ins(file, path):
-            lines += 1
-            # ISO times in one zone sort as text
-            if user not in first:
-                first[user] = last[user] = time
-            elif time < first[user]:
-                first[user] = time
-            elif time > last[user]:
-                last[user] = time
-    if not first:
-        raise InvalidInput("--gowalla", expected="check-ins", got=f"none in {path.name}")
-    months = [
-        (_seconds(last[user]) - _seconds(first[user])) / _SECONDS_A_MONTH for user in sorted(first)
-    ]
+    for user, time in _check_ins(path):
+        lines += 1
+        if user not in first:
+            first[user] = last[user] = time
+        elif time < first[user]:
+            first[user] = time
+        elif time > last[user]:
+            last[user] = time
+    months = [(last[user] - first[user]) / _SECONDS_A_MONTH for user in sorted(first)]
     described = _described(path, lines, "check-ins") + f" of {len(months):,} users"
     return People(np.array(months), described, "months")
 
 
-def _check_ins(file: IO[str], path: Path) -> Iterator[tuple[int, str]]:
+def _check_ins(path: Path) -> Iterator[tuple[int, float]]:
+    """User and time in seconds of each check-in."""
+    try:
+        with _text(path) as file:
+            yield from _parsed(file, path)
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(
+            "--gowalla",
+            expected="a text file, or a whole gzip file of one",
+            got=path.name,
+            remedy=_REMEDY,
+        ) from error
+
+
+def _parsed(file: IO[str], path: Path) -> Iterator[tuple[int, float]]:
     start = file.readline()
-    tabs = "\t" in start
-    fields = start.rstrip("\n").split("\t" if tabs else ",")
+    rows = csv.reader(chain([start], file), delimiter="\t" if "\t" in start else ",")
+    fields = [field.strip() for field in next(rows, [])]
     user_at, time_at = 0, 1
-    if fields[0].strip().isdigit():
-        yield _check_in(fields, 0, 1, path)
+    if fields and fields[0].isdigit():
+        yield _check_in(fields, 0, 1, path, 1)
     elif set(_GOWALLA_COLUMNS) <= set(fields):
         user_at, time_at = (fields.index(name) for name in _GOWALLA_COLUMNS)
     else:
         raise InvalidInput(
-            "--gowalla", expected="columns user, time, latitude, longitude, location", got=path.name
+            "--gowalla",
+            expected="a line of column names with user and time, or the SNAP file without one",
+            got=path.name,
+            remedy=_REMEDY,
         )
-    for row in csv.reader(file, delimiter="\t" if tabs else ","):
+    for number, row in enumerate(rows, start=2):
         if row:
-            yield _check_in(row, user_at, time_at, path)
+            yield _check_in(row, user_at, time_at, path, number)
 
 
-def _check_in(fields: Sequence[str], user_at: int, time_at: int, path: Path) -> tuple[int, str]:
+def _check_in(
+    fields: Sequence[str], user_at: int, time_at: int, path: Path, number: int
+) -> tuple[int, float]:
     try:
-        return int(fields[user_at]), fields[time_at]
+        time = datetime.fromisoformat(fields[time_at])
+        known = time if time.tzinfo else time.replace(tzinfo=UTC)
+        return int(fields[user_at]), known.timestamp()
     except (ValueError, IndexError) as error:
         raise InvalidInput(
-            "--gowalla", expected="lines of user, ISO time, ...", got=f"another line in {path.name}"
+            "--gowalla",
+            expected="a user's whole number and an ISO time such as 2010-10-19T23:55:27Z",
+            got="another line",
+            remedy=f"See line {number} of {path.name}.",
         ) from error
-
-
-def _seconds(time: str) -> float:
-    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
 
 
 @contextmanager
@@ -126,7 +157,7 @@ def _text(path: Path) -> Iterator[IO[str]]:
         packed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         stream = gzip.GzipFile(fileobj=raw) if packed else raw
-        yield io.TextIOWrapper(stream, encoding="utf-8", newline="")
+        yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
 
 def file_mark(path: Path) -> str:

@@ -28,7 +28,7 @@ class Frequency:
     broken: int
     settings: int
     short: str
-    """The claim in a few words, for the figure."""
+    """What goes wrong in those settings, in a few words, for the figure."""
 
 
 @final

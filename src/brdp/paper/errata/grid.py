@@ -107,7 +107,9 @@ def algorithm_1_frequency() -> tuple[Frequency, ...]:
         promised, exact = algorithm_1_deltas(kernel_for)
         claim = f"Algorithm 1's rate keeps (ε, δ), {word} kernel"
         out.append(
-            Frequency(claim, GRID, broken(promised, exact), exact.size, f"Algorithm 1, {word}")
+            Frequency(
+                claim, GRID, broken(promised, exact), exact.size, f"Algorithm 1 breaks δ, {word}"
+            )
         )
     promised, exact = algorithm_1_deltas(laplace_with_delta_for)
     out.append(
@@ -116,7 +118,7 @@ def algorithm_1_frequency() -> tuple[Frequency, ...]:
             f"{_AXES}; Laplace at (ε_y, δ)",
             broken(promised, exact),
             exact.size,
-            "Algorithm 1, Laplace at δ",
+            "Algorithm 1 breaks δ, Laplace at δ",
         )
     )
     return tuple(out)
@@ -166,7 +168,9 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
         )
         claim = f"Theorem 2, {word} kernel at (ε_y, δ), symmetric bounds"
         out.append(
-            Frequency(claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
+            Frequency(
+                claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2 broken, {word}"
+            )
         )
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())
@@ -189,7 +193,7 @@ def _theorem_2_narrow() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2, Laplace, narrow",
+        "Theorem 2 broken, Laplace, narrow",
     )
 
 
@@ -212,7 +216,7 @@ def _theorem_2_lopsided() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2, Gaussian, lopsided",
+        "Theorem 2 broken, Gaussian, lopsided",
     )
 
 
@@ -250,7 +254,7 @@ def lopsided_frequency() -> tuple[Frequency, ...]:
         claim = f"eq:W is at least the probability it stands for, {word} kernel"
         out.append(Frequency(claim, _W_GRID, short, total, f"eq:W too small, {word}"))
         claim = f"Algorithm 1's rate keeps (ε, δ), {word} kernel, lopsided bounds"
-        out.append(Frequency(claim, _W_GRID, fails, total, f"Algorithm 1, {word}, lopsided"))
+        out.append(Frequency(claim, _W_GRID, fails, total, f"Alg. 1 breaks δ, {word}, lopsided"))
     return tuple(out)
 
 
@@ -330,5 +334,7 @@ def no_privacy_frequency() -> tuple[Frequency, ...]:
         )
         less = np.sum(gain_over_plain(ends, kernel_for(e, d, s)) < 1 - _SEARCH_END)
         claim = f"Proposition 4 holds for the split the ternary search returns, {word} kernel"
-        out.append(Frequency(claim, BUDGET_GRID, int(less), e.size, f"Proposition 4, {word}"))
+        out.append(
+            Frequency(claim, BUDGET_GRID, int(less), e.size, f"Proposition 4 broken, {word}")
+        )
     return tuple(out)

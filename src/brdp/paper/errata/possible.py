@@ -50,7 +50,9 @@ def impossible_frequency() -> tuple[Frequency, ...]:
         )
         over = int(np.sum(split.acceptance > most * (1 + grid.ROUNDING)))
         claim = f"some noise with a density has the acceptance of Algorithms 1 and 2 at (ε, δ), {word} kernel"
-        out.append(Frequency(claim, grid.BUDGET_GRID, over, e.size, f"possible acceptance, {word}"))
+        out.append(
+            Frequency(claim, grid.BUDGET_GRID, over, e.size, f"impossible acceptance, {word}")
+        )
     cases = list(itertools.product(_PURE_EPSILONS, grid.SENSITIVITIES, grid.BOUNDS))
     gains = 0
     for case in cases:
@@ -62,7 +64,7 @@ def impossible_frequency() -> tuple[Frequency, ...]:
             "ε in .1, .5, 1, 2, 3, 5; Δ in 1, 5, 22; θ in .5, 1, 3, 10",
             len(cases) - gains,
             len(cases),
-            "recycling helps Laplace, pure",
+            "no gain for Laplace, pure",
         )
     )
     return tuple(out)

@@ -278,4 +278,4 @@ def smaller_spread_frequency() -> tuple[Frequency, ...]:
         narrower += exact < plain
     grid = "Gaussian kernel, δ = 1e-5; ε in .5, 1, 2, 3; Δ in 1, 5; θ in 1, 3"
     claim = "the exact plan has a larger standard deviation than the plain kernel"
-    return (Frequency(claim, grid, narrower, len(cases), "recycled noise is wider"),)
+    return (Frequency(claim, grid, narrower, len(cases), "recycled noise is narrower"),)

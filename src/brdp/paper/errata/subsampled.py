@@ -94,7 +94,7 @@ def added_variances_frequency() -> tuple[Frequency, ...]:
             grid,
             fails,
             p.size,
-            "Proposition 7",
+            "Proposition 7 too high",
         ),
     )
 
@@ -140,13 +140,19 @@ def sampling_frequency() -> tuple[Frequency, ...]:
                 total += 1
     grid = "count, Δ = 1, θ = 3, N = 1000, p_c = .1; ε in .1, .5, 1; δ in 1e-3, 1e-5; p in .9, .5, .3, .1"
     return (
-        Frequency("the sampled mechanism keeps (ε, δ)", grid, fails, total, "sampled mechanisms"),
+        Frequency(
+            "the sampled mechanism keeps (ε, δ)",
+            grid,
+            fails,
+            total,
+            "sampled mechanism breaks (ε, δ)",
+        ),
         Frequency(
             "the plain Gaussian kernel on the sample (no recycler) keeps (ε, δ)",
             grid,
             plain_fails,
             total,
-            "sampled plain Gaussian",
+            "the same, plain Gaussian",
         ),
     )
 

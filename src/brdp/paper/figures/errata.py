@@ -108,8 +108,8 @@ class ErrataPanel(Panel):
         right.set_xticks([0, 0.5, 1.0])
         right.grid(visible=False, axis="y")
         right.set_ylim(-0.7, len(counts) - 0.3)
-        right.set_xlabel("share of settings where it fails")
-        style.letter(right, "(b) how often each claim fails")
+        right.set_xlabel("share of settings")
+        style.letter(right, "(b) how often each fault shows")
         return figure
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class ErrataPanel(Panel):
             next(
                 row
                 for row in pick(rows, part="frequency", label="E1")
-                if row["short"] == f"Algorithm 1, {word}"
+                if row["short"] == f"Algorithm 1 breaks δ, {word}"
             )
             for word in ("Gaussian", "Laplace")
         )

@@ -210,3 +210,22 @@ cat file
 ```
 """
     run_page(page, "good.md", tmp_path)
+
+
+def test_the_reference_names_all_that_is_public() -> None:
+    """Every public name, kind of error and command; and nothing that does not exist."""
+    import brdp
+    from brdp import errors
+    from brdp.cli import COMMANDS
+
+    page = (ROOT / "docs" / "reference.md").read_text()
+    kinds = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, errors.BrdpError)
+    }
+    wanted = {f"brdp.{name}" for name in brdp.__all__} | kinds
+    assert {name for name in wanted if not re.search(rf"{re.escape(name)}\b", page)} == set()
+    named = set(re.findall(r"brdp\.(\w+)", page)) - {"toml", "errors", "privacy"}
+    assert named <= set(brdp.__all__)
+    assert set(re.findall(r"`brdp ([a-z]+)", page)) == set(COMMANDS)

@@ -166,7 +166,7 @@ def test_gowalla_reads_the_snap_file_and_tables(tmp_path: Path, text: str, packe
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     people = read_gowalla(path)
     assert people.values == pytest.approx([30.520833333 / 30.4375, 0.0])
-    assert "3 check-ins of 2 users" in people.source
+    assert "3 check-ins of 2 users, not the whole data set" in people.source
 
 
 @pytest.mark.parametrize(

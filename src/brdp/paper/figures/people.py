@@ -24,6 +24,7 @@ from brdp.paper.formulas.kernel import Floats
 _SECONDS_A_MONTH = 30.4375 * 86400.0
 _GAIN = "capital_gain"
 _GOWALLA_COLUMNS = ("user", "time")
+_SNAP_CHECK_INS = 6_442_890
 _REMEDY = "Take loc-gowalla_totalCheckins.txt.gz from the SNAP collection, or a table like it."
 
 
@@ -97,6 +98,8 @@ def _gowalla(path: Path, mark: str) -> People:
             last[user] = time
     months = [(last[user] - first[user]) / _SECONDS_A_MONTH for user in sorted(first)]
     described = _described(path, lines, "check-ins") + f" of {len(months):,} users"
+    if lines != _SNAP_CHECK_INS:
+        described += f", not the whole data set, which has {_SNAP_CHECK_INS:,} check-ins"
     return People(np.array(months), described, "months")
 
 

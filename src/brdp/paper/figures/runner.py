@@ -1,7 +1,8 @@
 """Runs panels into a folder, one after another, and never does a finished one again.
 
 A panel is finished when its record `done.json`, written last and in one step, holds the hash of
-the panel's settings and of the program's sources, and the hash of every file it made.
+the panel's settings and of the program (its sources, and the versions of the libraries it computes and
+draws with), and the hash of every file it made.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import final
 
@@ -20,6 +22,7 @@ from brdp.paper.figures.panel import Panel, Report, Rows, as_csv, as_json, diges
 
 _PACKAGE = Path(__file__).parents[2]
 _SOURCES = ("noise", "privacy", "planning", "paper")
+_LIBRARIES = ("numpy", "scipy", "matplotlib")
 
 
 @final
@@ -35,9 +38,10 @@ class Finished:
 
 
 def program_digest() -> str:
-    """A hash of the sources that numbers come from: a changed program does its panels again."""
+    """A hash of the sources that numbers and drawings come from: a changed program does its panels again."""
     paths = sorted(path for part in _SOURCES for path in (_PACKAGE / part).rglob("*.py"))
-    return digest([part for path in paths for part in (path.name, path.read_bytes())])
+    sources = [part for path in paths for part in (path.name, path.read_bytes())]
+    return digest([*sources, *(f"{name} {version(name)}" for name in _LIBRARIES)])
 
 
 def run_panels(panels: Iterable[Panel], *, out: Path, report: Report) -> Iterator[Finished]:

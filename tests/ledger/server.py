@@ -100,6 +100,20 @@ class Server:
             connection.execute(f"CREATE SCHEMA {name}")
         return f"{url}?options=-csearch_path%3D{name}"
 
+    def configure(self, name: str, value: str) -> None:
+        """Change a setting of the running server, for every connection."""
+        import psycopg
+
+        url = f"postgresql://{self.user}@127.0.0.1:{self.port}/postgres"
+        with psycopg.connect(url, autocommit=True) as connection:
+            before = connection.execute("SELECT pg_conf_load_time()").fetchone()
+            connection.execute(f"ALTER SYSTEM SET {name} = {value}")
+            connection.execute("SELECT pg_reload_conf()")
+            deadline = time.monotonic() + 10
+            while connection.execute("SELECT pg_conf_load_time()").fetchone() == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+
     def stop(self) -> None:
         with contextlib.suppress(subprocess.CalledProcessError):
             self._run("pg_ctl", "-D", str(self.data), "-m", "immediate", "-w", "stop")

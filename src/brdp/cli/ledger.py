@@ -19,6 +19,11 @@ def add_parser(subparsers: Any) -> None:
         "--config", default="brdp.toml", help="the owner's file (default: brdp.toml)"
     )
     parser.add_argument("--events", action="store_true", help="with export: dp-accounting events")
+    parser.add_argument(
+        "--holds",
+        metavar="HASH",
+        help="with verify: a last hash that was noted earlier, which some line must still have",
+    )
     parser.add_argument("--json", action="store_true", help="with verify: print one JSON object")
     parser.set_defaults(run=run)
 
@@ -31,13 +36,13 @@ def run(args: argparse.Namespace) -> int:
     from brdp.cli.output import print_json
     from brdp.ledger import dp_events, json_lines, open_ledger, verify
 
-    with open_ledger(load_catalog(args.config).ledger) as ledger:
+    with open_ledger(load_catalog(args.config).ledger, create=False) as ledger:
         if args.action == "export":
             lines = map(json.dumps, dp_events(ledger)) if args.events else json_lines(ledger)
             for line in lines:
                 print(line)
             return 0
-        found = verify(ledger)
+        found = verify(ledger, holds=args.holds)
     facts = {
         "entries": found.entries,
         "charges": found.charges,
@@ -50,6 +55,6 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"the ledger is whole: {found.entries:,} entries, {found.charges:,} charges, "
             f"{found.answers:,} answers\nlast hash {found.hash}\n"
-            "Keep the hash elsewhere: it shows later whether lines were cut off."
+            "Keep the hash elsewhere: verify --holds HASH then shows whether lines were cut off."
         )
     return 0

@@ -15,12 +15,16 @@ from brdp.ledger.store import Store
 POSTGRES = ("postgresql://", "postgres://")
 
 
-def open_ledger(place: str | Path, *, clock: Callable[[], float] = time.time) -> Ledger:
-    """Open a ledger, creating it or bringing it up to date where needed."""
+def open_ledger(
+    place: str | Path, *, clock: Callable[[], float] = time.time, create: bool = True
+) -> Ledger:
+    """Open a ledger, bringing it up to date where needed; with `create`, a new one where there is none."""
     text = str(place)
     store: Store
     if text.startswith(POSTGRES):
         store = PostgresStore(text)
+        if not create:
+            _require_there(store)
     elif "://" in text:
         raise InvalidInput(
             "ledger",
@@ -29,5 +33,26 @@ def open_ledger(place: str | Path, *, clock: Callable[[], float] = time.time) ->
             got=text.split("://")[0] + "://...",
         )
     else:
+        if not create and not Path(text).exists():
+            raise _none(text)
         store = SQLiteStore(text)
     return Ledger(store, clock=clock)
+
+
+def _require_there(store: Store) -> None:
+    store.begin_reading()
+    found = store.has_table("brdp_ledger")
+    store.rollback()
+    if not found:
+        store.close()
+        raise _none(store.place)
+
+
+def _none(place: str) -> InvalidInput:
+    return InvalidInput(
+        "ledger",
+        expected="one that is there",
+        got=f"none at {place}",
+        remedy="The first question of a table creates one. If there was one, restore it from a copy: a new one "
+        "would know nothing of what was spent.",
+    )

@@ -53,9 +53,13 @@ class PostgresStore(Store):
         if self._open is None or self._open.closed:
             try:
                 self._open = self._psycopg.connect(self._url, autocommit=True, connect_timeout=10)
+                ((kept,),) = self._open.execute("SHOW fsync").fetchall()
             except self._psycopg.Error as error:
                 self._open = None
                 raise self._unavailable(error) from None
+            if kept != "on":
+                self.close()
+                raise self._unavailable("a server with fsync off, which may forget charges")
         return self._open
 
     def begin(self) -> None:

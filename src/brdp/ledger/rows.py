@@ -11,6 +11,7 @@ from typing import Any, final
 from brdp.ledger.entry import Entry, EntryKind
 from brdp.ledger.failures import LedgerRefused
 from brdp.ledger.records import BudgetStatus, Period
+from brdp.ledger.schema import NEWEST
 from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
 from brdp.privacy.filters import Amounts, Filter, FilterState, read_filter
 
@@ -36,16 +37,23 @@ class Claim:
 
 
 def head_of(store: Store) -> Head:
-    """The head, which must agree with the last entry."""
+    """The head, which must agree with the last entry, in a ledger of the version that this brdp writes."""
     known: Head | None = store.memo.get("head")
     if known is not None:
         return known
     rows = store.execute(
-        "SELECT h.seq, h.hash, h.time, e.hash FROM head h LEFT JOIN entries e ON e.seq = h.seq"
+        "SELECT h.seq, h.hash, h.time, e.hash, v.version FROM brdp_ledger v, head h "
+        "LEFT JOIN entries e ON e.seq = h.seq"
     )
     if len(rows) != 1 or (rows[0][0] > 0 and rows[0][1] != rows[0][3]):
         raise _edited("the head does not match the last entry")
-    seq, hash_, time, _ = rows[0]
+    seq, hash_, time, _, version = rows[0]
+    if version != NEWEST:
+        # a newer brdp may keep sums by other rules: what this process knows of them is no longer enough
+        raise LedgerRefused(
+            f"{store.place}: expected a ledger of version {NEWEST}, as it was opened; got version {version}: "
+            "another brdp has changed it since. Nothing was changed. Use that version."
+        )
     store.memo["head"] = Head(seq, hash_, time)
     return Head(seq, hash_, time)
 

@@ -15,6 +15,7 @@ from brdp.ledger.store import Store
 # How long to wait for other processes that write, in seconds.
 PATIENCE = 60.0
 MEMORY = ":memory:"
+EXCHANGED = "another file in its place or in its log's (-wal), or none, since it was opened"
 
 
 @final
@@ -24,6 +25,10 @@ class SQLiteStore(Store):
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
+        # of this folder for ever: a daemon that changes its own and forks must not begin another ledger there
+        self._file = path if path == MEMORY else str(Path(path).absolute())
+        self._identity: tuple[int, int] | None = None
+        self._log: tuple[int, int] | None = None
         self._pid = os.getpid()
         self._open: sqlite3.Connection | None = self._connect()
 
@@ -38,7 +43,7 @@ class SQLiteStore(Store):
         return self._open
 
     def _require_connection(self) -> None:
-        """Open anew after a fork; never in the middle of a transaction."""
+        """Open anew after a fork; never in the middle of a transaction. Refuse a file that was exchanged."""
         if self._pid != os.getpid():
             if self._open is not None:
                 # in memory, or copied by a fork that Python did not see: SQLite forbids to use it here
@@ -48,28 +53,50 @@ class SQLiteStore(Store):
             self._pid = os.getpid()
         if self._open is None:
             self._open = self._connect()
+        elif self._file != MEMORY and (self._identity, self._log) != (
+            _identity(self._file),
+            _identity(f"{self._file}-wal"),
+        ):
+            # what is written to them nobody else would see, and at the end it would be gone
+            raise self._unavailable(EXCHANGED)
 
     def _connect(self) -> sqlite3.Connection:
         try:
-            if self._path != MEMORY:
-                # stored answers are for analysts, not for everyone on the machine
-                os.close(os.open(self._path, os.O_CREAT | os.O_RDWR, 0o600))
+            if self._file != MEMORY:
+                self._require_own_file()
             connection = sqlite3.connect(
-                self._path, timeout=PATIENCE, isolation_level=None, check_same_thread=False
+                self._file, timeout=PATIENCE, isolation_level=None, check_same_thread=False
             )
             try:
                 connection.execute("PRAGMA journal_mode = WAL").fetchall()
                 connection.execute("PRAGMA synchronous = FULL").fetchall()
+                # macOS alone needs it: there a plain fsync does not reach the disk
+                connection.execute("PRAGMA fullfsync = ON").fetchall()
                 connection.execute("PRAGMA foreign_keys = ON").fetchall()
                 ((full,),) = connection.execute("PRAGMA synchronous").fetchall()
+                if full != 2:
+                    raise self._unavailable("a SQLite that is not synchronous FULL")
+                # from here on its log is there, and stays until the last connection goes
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+                self._log = _identity(f"{self._file}-wal")
             except BaseException:
                 connection.close()
                 raise
         except (OSError, sqlite3.Error) as error:
             raise self._unavailable(error) from None
-        if full != 2:
-            raise LedgerUnavailable(f"{self._path}: expected synchronous FULL; SQLite refused it.")
         return connection
+
+    def _require_own_file(self) -> None:
+        """Create the file the first time; later refuse any other in its place."""
+        if self._identity is None:
+            # stored answers are for analysts, not for everyone on the machine
+            os.close(os.open(self._file, os.O_CREAT | os.O_RDWR, 0o600))
+            self._identity = _identity(self._file)
+        if _identity(self._file) != self._identity:
+            raise self._unavailable(EXCHANGED)
+        if os.stat(self._file).st_nlink > 1:
+            # each name would have a log of its own, and not see what the other has charged
+            raise self._unavailable("a file of several names (hard links); copy it instead")
 
     def begin(self) -> None:
         self._require_connection()
@@ -130,3 +157,12 @@ class SQLiteStore(Store):
             f"ledger {Path(self._path).name}: expected to read and write it; got {error}. "
             "Nothing was released; see to the file, its folder and the room on its disk, and ask again."
         )
+
+
+def _identity(file: str) -> tuple[int, int] | None:
+    """Which file has this name; None where there is none."""
+    try:
+        found = os.stat(file)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

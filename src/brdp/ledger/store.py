@@ -79,12 +79,7 @@ class Store(abc.ABC):
             if fresh:
                 self.execute("CREATE TABLE brdp_ledger (version INTEGER NOT NULL)")
                 self.execute("INSERT INTO brdp_ledger (version) VALUES (0)")
-            ((version,),) = self.execute("SELECT version FROM brdp_ledger")
-            if version > schema.NEWEST:
-                raise LedgerRefused(
-                    f"{self.place}: expected a ledger of version {schema.NEWEST} or older; got version "
-                    f"{version}, which a newer brdp wrote. Nothing was changed. Use that version."
-                )
+            version = _version(self.place, self.execute("SELECT version FROM brdp_ledger"))
             for step in schema.STEPS[version:to]:
                 for statement in step:
                     self.execute(statement)
@@ -100,6 +95,21 @@ class Store(abc.ABC):
         except BaseException:
             self.rollback()
             raise
+
+
+def _version(place: str, rows: list[tuple[Any, ...]]) -> int:
+    if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 0:
+        raise LedgerRefused(
+            f"{place}: expected a ledger with its version; got one without. Nothing was changed. Restore the "
+            "ledger from a copy that `brdp ledger verify` accepts."
+        )
+    version: int = rows[0][0]
+    if version > schema.NEWEST:
+        raise LedgerRefused(
+            f"{place}: expected a ledger of version {schema.NEWEST} or older; got version {version}, which a "
+            "newer brdp wrote. Nothing was changed. Use that version."
+        )
+    return version
 
 
 def entry_of(row: tuple[Any, ...]) -> Entry:

@@ -6,7 +6,8 @@ the top. Five rules, each with a synthetic bad source that must be caught:
 1. a package imports only packages that stand before it, itself, and the private root modules;
 2. third-party imports at module level are numpy and scipy; others belong inside functions;
 3. nothing but the command line imports `paper`;
-4. nothing but the curator imports both the release sampler and `data`;
+4. nothing but the curator imports both the release sampler and `data`, and of its files `draw.py` alone, where
+   the two meet, imports the exact totals;
 5. only the command line imports the public names of `brdp` itself.
 """
 
@@ -39,7 +40,10 @@ ORDER = (
     "cli",
 )
 CORE = {"numpy", "scipy"}
-SAMPLER = "brdp.noise.sampler"
+# the release sampler, by whatever name it is to be had; exact totals, in the same way
+SAMPLER = ("brdp.noise.sampler", "brdp.noise.release", "brdp.curator.prepare.sampler_of")
+TOTALS = ("brdp.data.totals", "brdp.data.exact_totals")
+MEETING = "curator/draw.py"
 
 # (file, imported package): allowed against the order, but only lazily, that is inside a function or
 # under TYPE_CHECKING. Add one only with its reason.
@@ -107,6 +111,7 @@ def faults_of(source: str, path: str) -> list[str]:
     own = parts[0]
     faults: list[str] = []
     inner_targets: set[str] = set()
+    exact = False
     for item in imports_of(source, package):
         top, inner = _parts(item.target)
         where = f"{path}:{item.line}"
@@ -117,6 +122,7 @@ def faults_of(source: str, path: str) -> list[str]:
                 )
             continue
         inner_targets.add("sampler" if item.target.startswith(SAMPLER) else inner)
+        exact = exact or item.target.startswith(TOTALS)
         if not inner:
             if own != "cli":
                 faults.append(
@@ -140,6 +146,8 @@ def faults_of(source: str, path: str) -> list[str]:
             faults.append(f"{where}: {own} stands before {inner} and may not import it")
     if {"sampler", "data"} <= inner_targets and own != "curator":
         faults.append(f"{path}: only the curator joins the release sampler and data")
+    elif exact and own != "data" and path != MEETING:
+        faults.append(f"{path}: only {MEETING} asks for exact totals")
     return faults
 
 
@@ -188,6 +196,13 @@ BAD_SOURCES = [
     ("__init__.py", "from brdp.paper import formulas"),
     ("audit/run.py", "from brdp.noise.sampler import draw\nfrom brdp.data import totals"),
     ("cli/query.py", "from brdp.noise import sampler\ndef f():\n    import brdp.data.totals"),
+    (
+        "cli/query.py",
+        "from brdp.curator.prepare import sampler_of\nfrom brdp.data import exact_totals",
+    ),
+    ("service/app.py", "from brdp.noise.release import bits\nfrom brdp.data import open_source"),
+    ("cli/query.py", "from brdp.data import exact_totals"),
+    ("curator/session.py", "from brdp.data.totals import exact_totals"),
     ("planning/single.py", "from brdp import Laplace"),
     ("planning/single.py", "import brdp"),
     ("__main__.py", "from brdp.noise import Laplace"),
@@ -210,7 +225,8 @@ GOOD_SOURCES = [
     ("noise/base.py", "if typing.TYPE_CHECKING:\n    from brdp.privacy import Curve"),
     ("planning/plot.py", "def plot():\n    import matplotlib.figure"),
     ("planning/single.py", "from brdp.noise import Laplace\nfrom brdp import privacy"),
-    ("curator.py", "from brdp.noise.sampler import draw\nfrom brdp.data import totals"),
+    ("curator/draw.py", "from brdp.noise.sampler import draw\nfrom brdp.data import totals"),
+    ("curator/prepare.py", "from brdp.noise.sampler import draw\nfrom brdp.data import Engine"),
     ("audit/run.py", "from brdp.noise.sampler import draw"),
     (
         "cli/reproduce.py",

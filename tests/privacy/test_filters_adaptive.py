@@ -120,6 +120,69 @@ def test_control_a_filter_that_forgets_a_charge_is_caught(growth: int) -> None:
     assert found > Fraction(lossy.delta)
 
 
+def drifting(odds: Fraction | int, tau: Fraction) -> Mechanism:
+    """A response whose sampler is `tau` away from its law: with that chance it draws what shows the truth."""
+    inner = response(odds)
+    return Mechanism(
+        (tau, Fraction(0), *((1 - tau) * p for p in inner.under_p)),
+        (Fraction(0), tau, *((1 - tau) * q for q in inner.under_q)),
+    )
+
+
+# delta, and a distance of which a 1024th of it pays for a few
+TIGHT_DELTA, TAU = 1e-3, Fraction(1, 2**24)
+TAU_ODDS = (Fraction(11, 10), Fraction(3, 2), Fraction(5))
+
+
+def paying(filter: Filter, *, tau: Fraction) -> Rule:
+    """A rule that prices the law stated, and pays so much for the distance of the sampler from it."""
+    prices = {drifting(odds, TAU): filter.price(response(odds).curve, tau=tau) for odds in TAU_ODDS}
+
+    def rule(state, mechanism):
+        try:
+            return FilterState(filter, state).pay(prices[mechanism]).spent
+        except BudgetExceeded:
+            return None
+
+    return rule
+
+
+TAU_MENU = tuple(drifting(odds, TAU) for odds in TAU_ODDS)
+TAU_FILTERS = {
+    # epsilon is used up by the laws stated: what the distances add is paid from the reserve
+    "sum": lambda growth: SumFilter(just(growth), TIGHT_DELTA, 1e-9),
+    "renyi": lambda growth: RenyiFilter(just(growth), TIGHT_DELTA, (4.0, 30.0)),
+}
+
+
+@pytest.mark.parametrize("growth", (2, 4, 8))
+@pytest.mark.parametrize("name", TAU_FILTERS)
+def test_what_samplers_are_off_is_paid_from_the_reserve(growth: int, name: str) -> None:
+    """The law drawn is not the law stated: the whole is private all the same, and distances use the reserve alone."""
+    filter = TAU_FILTERS[name](growth)
+    found = advantage(
+        paying(filter, tau=TAU), filter.empty, TAU_MENU, growth=Fraction(growth), depth=DEPTH
+    )
+    assert 0 < found <= Fraction(filter.delta)
+    if name == "sum":  # no delta went to the laws themselves
+        assert found <= Fraction(filter.delta) / 1024
+    price = filter.price(response(TAU_ODDS[0]).curve, tau=TAU)
+    assert 1 <= filter.remaining(filter.empty, price) <= 5  # the reserve is what binds
+    assert filter.remaining(filter.empty, (*price[:-1], 0)) > filter.remaining(filter.empty, price)
+
+
+def test_control_distances_that_nobody_pays_are_caught() -> None:
+    filter = SumFilter(math.log(1 << 10), 1e-9, 1e-12)
+    found = advantage(
+        paying(filter, tau=Fraction(0)),
+        filter.empty,
+        TAU_MENU,
+        growth=Fraction(1 << 10),
+        depth=DEPTH,
+    )
+    assert found > Fraction(filter.delta)
+
+
 def test_a_naive_stopping_rule_by_composed_curves_overspends() -> None:
     """Going on while the curves chosen so far compose to at most delta is not a filter.
 

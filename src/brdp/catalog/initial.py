@@ -33,9 +33,11 @@ PEOPLE = (
 )
 
 
-def init_text(path: str | Path, *, name: str | None = None, queries: int = 100) -> str:
+def init_text(
+    path: str | Path, *, name: str | None = None, queries: int = 100, moves: int = 1
+) -> str:
     """The commented text of a first brdp.toml for a Parquet or CSV file (or glob). Reads names and
-    types of columns only.
+    types of columns only. The filter is the best for so many questions of which a unit moves so many numbers each.
     """
     text = str(path)
     lowered = text.lower()
@@ -53,13 +55,15 @@ def init_text(path: str | Path, *, name: str | None = None, queries: int = 100) 
         )
     schema = read_schema(source)
     table = name or _table_name(text)
-    return "\n".join([*_head(table, text, schema, queries), *_columns(table, schema)]) + "\n"
+    return "\n".join([*_head(table, text, schema, queries, moves), *_columns(table, schema)]) + "\n"
 
 
-def _rule(queries: int) -> str:
+def _rule(queries: int, moves: int) -> str:
     from brdp.privacy.filters.recommend import recommended
 
-    return str(recommended(epsilon=1.0, delta=1e-6, queries=queries).to_dict()["filter"])
+    return str(
+        recommended(epsilon=1.0, delta=1e-6, queries=queries, moves=moves).to_dict()["filter"]
+    )
 
 
 def _table_name(path: str) -> str:
@@ -81,7 +85,7 @@ def _key(name: str) -> str:
     return name if bare else _quoted(name)
 
 
-def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
+def _head(table: str, path: str, schema: Schema, queries: int, moves: int) -> list[str]:
     people, others = _likely_units(schema)
     suggested = _quoted((*people, *others, "user_id")[0])
     key = _key(table)
@@ -112,7 +116,7 @@ def _head(table: str, path: str, schema: Schema, queries: int) -> list[str]:
         f"[tables.{key}.budget]",
         "epsilon = 1.0            # all queries ever asked share this; it cannot be earned back",
         "delta = 1e-6             # well below 1 / (number of units)",
-        f'filter = "{_rule(queries)}"'.ljust(25)
+        f'filter = "{_rule(queries, moves)}"'.ljust(25)
         + f"# how charges add up: best for about {queries} questions; sum suits few, renyi many",
         f"queries = {queries}".ljust(25) + "# about how many questions it is for",
     ]

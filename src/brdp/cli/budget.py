@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from brdp.curator import Curator
-    from brdp.ledger import BudgetStatus
+    from brdp.ledger import BudgetStatus, Odometer
 
 EXAMPLE_WITHIN = 20
 FOR_PURE_BUDGETS = 1e-9
@@ -61,22 +64,26 @@ def run(args: argparse.Namespace) -> int:
                 table, epsilon=args.epsilon, delta=args.delta, note=args.note
             )
         words = in_words(curator, table)
+        parts = curator.ledger.budgets(table)[1:]
         read = None
         if args.odometer:
             read = odometer(
                 curator.ledger, table, delta=(status.filter.delta or FOR_PURE_BUDGETS) / 2
             )
+        note = changed(curator, status)
     if args.json:
         shown = {} if read is None else {"odometer": asdict(read)}
-        print_json({**status.to_dict(), "left_in_words": words, **shown})
+        divided = {"parts": [part.to_dict() for part in parts]} if parts else {}
+        print_json({**status.to_dict(), "left_in_words": words, **divided, **shown})
     else:
         print(text_of(status))
+        if parts:
+            print(parts_of(parts))
         print(words)
         if read is not None:
-            print(
-                f"information only: {read.releases:,} releases compose to epsilon "
-                f"{read.epsilon[1]:.6g} at delta {read.delta:.3g}, had they been fixed beforehand"
-            )
+            print(text_of_odometer(read))
+    if note:
+        print(note, file=sys.stderr)
     return 0
 
 
@@ -86,10 +93,50 @@ def text_of(status: BudgetStatus) -> str:
     lines = [f"{data['table']}: {data['filter']} filter"]
     lines += [
         f"  {name:8}{data[name]['left']:.6g} left of {data[name]['total']:g} "
-        f"({data[name]['spent']:.6g} spent)"
+        f"({data[name]['spent']:.3g} spent)"
         for name in ("epsilon", "delta")
     ]
     return "\n".join(lines)
+
+
+def parts_of(parts: Sequence[BudgetStatus]) -> str:
+    """What analysts and periods have of it, as a table."""
+    from brdp.cli.output import columns
+
+    rows = [
+        [
+            "  " + " ".join(part.name_parts).removeprefix("analyst "),
+            *(
+                f"{left['left']:.4g} of {left['total']:g}"
+                for left in (part.to_dict()[name] for name in ("epsilon", "delta"))
+            ),
+        ]
+        for part in parts
+    ]
+    return columns(["  of which", "epsilon left", "delta left"], rows)
+
+
+def text_of_odometer(read: Odometer) -> str:
+    """The odometer, and what it is not."""
+    return (
+        f"information, no guarantee: the {read.releases:,} noises charged compose to epsilon "
+        f"{read.epsilon[1]:.6g}\nat delta {read.delta:.3g}, had all been fixed beforehand"
+    )
+
+
+def changed(curator: Curator, status: BudgetStatus) -> str:
+    """A word to the owner whose brdp.toml says another budget than the one that binds; else nothing."""
+    from brdp.curator.curator import filter_for
+
+    (table,) = (table for table in curator.tables if table.name == status.table)
+    if table.budget is None or filter_for(table) == status.filter:
+        return ""
+    said = filter_for(table)
+    return (
+        f"note: brdp.toml says epsilon {said.epsilon:g}, delta {said.delta:g} and a {said.to_dict()['filter']} "
+        f"filter for {table.budget.queries:,} questions.\n"
+        "A budget is fixed when it is created: the ledger's, shown here, is the one that binds."
+    )
 
 
 def in_words(curator: Curator, table: str) -> str:

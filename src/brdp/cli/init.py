@@ -19,6 +19,13 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--queries", type=int, default=100, help="about how many questions it is for (default: 100)"
     )
+    parser.add_argument(
+        "--moves",
+        type=int,
+        default=1,
+        help="of what kind: how many numbers of an answer one person can change, 1 for counts and sums "
+        "(default), 2 for means, times the groups that a person can be in",
+    )
     parser.add_argument("--output", default="brdp.toml", help="where to write (default: brdp.toml)")
     parser.set_defaults(run=run)
 
@@ -30,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from brdp.catalog import init_text
     from brdp.errors import InvalidInput
 
-    text = init_text(args.path, name=args.name, queries=args.queries)
+    text = init_text(args.path, name=args.name, queries=args.queries, moves=args.moves)
     output = Path(args.output)
     try:
         with output.open("x", encoding="utf-8") as file:

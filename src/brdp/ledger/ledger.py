@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any, final
 
-from brdp.errors import InvalidInput
+from brdp.errors import BudgetExceeded, InvalidInput
 from brdp.ledger.entry import Entry, EntryKind, canonical, software
 from brdp.ledger.failures import LedgerRefused, LedgerUnavailable
 from brdp.ledger.holder import may_be_alive, this_process
@@ -247,7 +247,14 @@ class Ledger:
             releases=({"spend": {"epsilon": float(epsilon), "delta": float(delta)}},),
             note=note,
         )
-        self._queue.write(lambda store: self._charge(store, request, self._time(store)))
+        try:
+            self._queue.write(lambda store: self._charge(store, request, self._time(store)))
+        except BudgetExceeded:
+            raise BudgetExceeded(
+                f"table {table}: expected a spend that fits what is left; got epsilon {epsilon:g}, delta "
+                f"{delta:g}, which does not. Nothing was recorded. Record a spend before the other tool "
+                "releases anything; if it has, the promise of this budget is broken: ask nothing more."
+            ) from None
         return self.budget(table)
 
     # ---- records -----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,6 +69,9 @@ def odometer(ledger: Ledger, table: str, *, delta: float) -> Odometer:
         # both ends are shown: nobody has to be told that they are apart
         warnings.simplefilter("ignore", LooseBounds)
         lower, upper = compose(counts).epsilon_bounds(delta=delta)
+    # the lattice of a composition rounds up: few pure releases are better added plainly
+    plainly = math.fsum(curve.largest_loss * count for curve, count in counts.items())
+    upper = min(upper, math.nextafter(plainly, math.inf))
     return Odometer(
         (lower + epsilon_elsewhere, upper + epsilon_elsewhere + most_of_samples),
         delta + delta_elsewhere,

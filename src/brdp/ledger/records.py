@@ -46,7 +46,21 @@ class Period:
         return [self.start.isoformat(), self.end.isoformat()]
 
     def __str__(self) -> str:
-        return f"{self.start.isoformat()} to {self.end.isoformat()}"
+        midnights = all(
+            time.hour == time.minute == time.second == time.microsecond == 0
+            for time in (self.start, self.end)
+        )
+        if midnights:
+            return f"{self.start:%Y-%m-%d} to {self.end:%Y-%m-%d} UTC"
+        if (
+            self.start.second
+            == self.end.second
+            == self.start.microsecond
+            == self.end.microsecond
+            == 0
+        ):
+            return f"{self.start:%Y-%m-%d %H:%M} to {self.end:%Y-%m-%d %H:%M} UTC"
+        return f"{self.start:%Y-%m-%d %H:%M:%S} to {self.end:%Y-%m-%d %H:%M:%S} UTC"
 
 
 @final
@@ -145,10 +159,13 @@ class BudgetStatus:
     @property
     def name(self) -> str:
         """Which budget it is, for messages."""
-        parts = [f"table {self.table}"]
-        parts += [] if self.analyst is None else [f"analyst {self.analyst}"]
-        parts += [] if self.period is None else [str(self.period)]
-        return ", ".join(parts)
+        return ", ".join([f"table {self.table}", *self.name_parts])
+
+    @property
+    def name_parts(self) -> tuple[str, ...]:
+        """Which part of its table's budget it is; empty for the whole."""
+        analyst = () if self.analyst is None else (f"analyst {self.analyst}",)
+        return (*analyst, *(() if self.period is None else (str(self.period),)))
 
     def covers(self, *, analyst: str, time: float) -> bool:
         """Whether a charge of this analyst at this time counts here."""

@@ -60,8 +60,7 @@ class TrueCost:
 def true_cost(curve: Curve, *, epsilon: float, delta: float, count: int = 1) -> TrueCost:
     """The exact cost beside a promise of (epsilon, delta), after `count` releases."""
     total = curve if count == 1 else compose({curve: count})
-    least = float(total.epsilon_or_infinity(delta=delta))
-    return TrueCost(float(total.delta(epsilon=epsilon)), least)
+    return TrueCost(float(total.delta(epsilon=epsilon)), float(total.epsilon(delta=delta)))
 
 
 def largest_safe_rate(

@@ -168,7 +168,9 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
         )
         claim = f"Theorem 2, {word} kernel at (ε_y, δ), symmetric bounds"
         out.append(
-            Frequency(claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
+            Frequency(
+                claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2 broken, {word}"
+            )
         )
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())
@@ -191,7 +193,7 @@ def _theorem_2_narrow() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2, Laplace, narrow",
+        "Theorem 2 broken, Laplace, narrow",
     )
 
 
@@ -214,7 +216,7 @@ def _theorem_2_lopsided() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2, Gaussian, lopsided",
+        "Theorem 2 broken, Gaussian, lopsided",
     )
 
 

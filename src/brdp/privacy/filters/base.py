@@ -162,7 +162,7 @@ class FilterState:
                 f"delta {self.filter.delta:g} "
                 f"(epsilon {self.epsilon:.6g} is spent); got one of epsilon {self.filter.epsilon_of(price):.6g}. "
                 "Ask for a wider bound (the price names the nearest that fits), a lower confidence or fewer "
-                "cells, or let the owner grant more."
+                "cells."
             )
         return FilterState(self.filter, after)
 

@@ -175,7 +175,7 @@ class CompositionPanel(Panel):
                 f"{at['exact']:.4g}."
             )
         said.append(
-            "At the same single-release promise, recycling with a Gaussian kernel leaks more in "
+            "Once the promise for one release is used in full, recycling with a Gaussian kernel leaks more in "
             "company, not less: it buys acceptance by using up the whole curve of one release."
         )
         said.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -145,4 +146,8 @@ def in_words(curator: Curator, table: str) -> str:
 
     price = curator.price(about(table).count(within=EXAMPLE_WITHIN))
     many = f"about {price.remaining_queries:,}" if price.remaining_queries else "no"
-    return f"{many} more counts within ±{EXAMPLE_WITHIN} at 95 %"
+    words = f"{many} more counts within ±{EXAMPLE_WITHIN} at 95 %"
+    if price.remaining_queries or price.nearest is None:
+        return words
+    (bound,) = price.nearest.within.values()
+    return f"{words}; the nearest that fits is one within ±{math.ceil(bound):,}"

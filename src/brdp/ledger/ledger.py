@@ -249,9 +249,10 @@ class Ledger:
         )
         try:
             self._queue.write(lambda store: self._charge(store, request, self._time(store)))
-        except BudgetExceeded:
+        except BudgetExceeded as error:
+            which = str(error).partition(": expected")[0]
             raise BudgetExceeded(
-                f"table {table}: expected a spend that fits what is left; got epsilon {epsilon:g}, delta "
+                f"{which}: expected a spend that fits what is left; got epsilon {epsilon:g}, delta "
                 f"{delta:g}, which does not. Nothing was recorded. Record a spend before the other tool "
                 "releases anything; if it has, the promise of this budget is broken: ask nothing more."
             ) from None

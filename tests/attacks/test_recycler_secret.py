@@ -77,7 +77,10 @@ class Fails(bits.Source):
         self.inner.fill(words)
 
     def take(self, count: int) -> bytes:
-        raise OSError("no more randomness")
+        if self.good == 0:
+            raise OSError("no more randomness")
+        self.good -= 1
+        return self.inner.take(count)
 
 
 @pytest.mark.parametrize("noise", [NOISE, WIDE], ids=repr)
@@ -95,6 +98,32 @@ def test_errors_hold_no_draws(noise: brdp.Noise) -> None:
             inspected += 1
             assert not value.any()
     assert inspected >= 4
+
+
+def test_errors_of_the_exact_loop_hold_no_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The loop's own frames, with the value at hand and the bits in store, are not in the error at all."""
+    failing = Fails(good=2)
+    monkeypatch.setattr(bits, "source", lambda: failing)
+    with pytest.raises(OSError, match="no more randomness") as caught:
+        exact_sampler_for(NOISE).draw(50_000)
+    frames = [frame for frame, _ in traceback.walk_tb(caught.value.__traceback__)]
+    ours = [
+        f for f in frames if "brdp" in f.f_code.co_filename and "tests" not in f.f_code.co_filename
+    ]
+    assert {f.f_code.co_filename.rsplit("/", 1)[-1] for f in ours} == {"sampler.py", "bits.py"}
+    inspected = 0
+    for frame in ours:
+        for name, value in frame.f_locals.items():
+            if isinstance(value, np.ndarray):
+                inspected += 1
+                assert not value.any()
+            elif isinstance(value, bits.Integers):
+                inspected += 1
+                assert value._pool == b""
+            else:
+                # nothing that was drawn: the sampler, the source, how many, at which the error came
+                assert name in {"self", "source", "used", "draw", "size", "index", "error"}
+    assert inspected >= 2
 
 
 def secrets_in(frame: FrameType) -> list[np.ndarray]:

@@ -7,6 +7,7 @@ other honest audit here is at 1 - 1e-6 as well.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -15,6 +16,7 @@ import pytest
 import brdp
 from brdp.audit import Additive, Black, Coverage, Promise, Release, audit, promise_of
 from brdp.errors import InvalidInput, NotPossible
+from brdp.noise.sampler import exact_sampler_for
 from brdp.paper.accountants import calibrated_gaussian, calibrated_laplace
 from brdp.paper.formulas.rate import recycling_rate
 from tests.audit.mechanisms import (
@@ -162,6 +164,20 @@ def test_honest_mechanisms_are_not_accused() -> None:
 @pytest.mark.timeout(1800)
 def test_honest_mechanisms_are_not_accused_at_a_million_draws() -> None:
     honest_settings_are_not_accused(1_000_000, 100)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_exact_sampler_is_not_accused() -> None:
+    """What budgets without a delta release with, as a black box: eight settings, and a control each."""
+    for noise, sensitivity in itertools.islice(honest(100), 0, 64, 8):
+        promise = promise_of([Release(noise=noise, sensitivity=sensitivity)], delta=1e-5)
+        sampler = exact_sampler_for(noise)
+        black = Black(lambda x, size, draw=sampler.draw: x + draw(size), inputs=(0, sensitivity))
+        report = audit(black, promise, draws=60_000, confidence=SURE)
+        assert not report.accused, f"{noise} at {sensitivity}: {report}"
+        far = Black(lambda x, size, draw=sampler.draw: x + draw(size), inputs=(0, 9 * sensitivity))
+        assert audit(far, promise, draws=60_000, confidence=SURE).broken
 
 
 def test_accuses_false_acceptance() -> None:

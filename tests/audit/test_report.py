@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 import brdp
 from brdp.audit import Additive, Black, Coverage, Promise, Release, Report, audit, read_spec
 from brdp.cli import audit as command
+from brdp.cli import main
 from brdp.errors import InvalidInput
 from tests.audit.mechanisms import laplace
 
@@ -119,6 +122,106 @@ def test_bad_input_from_the_command_line(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(InvalidInput, match=says):
         run(arguments)
+
+
+BROKEN_MODULE = """
+import numpy as np
+def answers(x, size): return np.zeros(size)
+def fails(x, size): raise RuntimeError("no table of that name")
+def takes_one(x): return x
+def says(x, size): return ["much"] * size
+def ragged(x, size): return [[1.0], [1.0, 2.0]]
+"""
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("fails", r"RuntimeError: no table of that name \(broken_one.py, line 4\)"),
+        ("takes_one", "takes 1 positional argument"),
+        ("says", "could not convert string"),
+        ("ragged", "inhomogeneous"),
+        ("nothing", "has no attribute"),
+    ],
+)
+def test_a_function_that_fails_is_not_a_broken_promise(
+    name: str,
+    says: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Status 1 is the verdict; what went wrong with the function is an error, with its own words and place."""
+    (tmp_path / "broken_one.py").write_text(BROKEN_MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken_one", raising=False)
+    status = main(["audit", "--mechanism", f"broken_one:{name}", "--epsilon", "1"])
+    assert status == 2
+    assert re.search(says, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("text", ["1 / 0", "def (", "import not_a_module_of_anybody"])
+def test_a_module_that_fails_is_not_a_broken_promise(
+    text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_module.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delitem(sys.modules, "broken_module", raising=False)
+    with pytest.raises(InvalidInput, match=r"can be imported.*Error"):
+        run(["--mechanism", "broken_module:answers", "--epsilon", "1"])
+
+
+@pytest.mark.parametrize(
+    "arguments, says",
+    [
+        (["--acceptance", "0.9"], "--within"),
+        (["--inputs", "0", "2"], "only with --mechanism"),
+        (["--within", "3", "--acceptance", "1.5"], "acceptance"),
+        (["--within", "-3"], "low <= 0 <= high"),
+        (["--draws", "10"], "draws"),
+        (["--confidence", "1"], "confidence"),
+        (["--delta", "nan"], "delta"),
+        (["--epsilon", "inf"], "epsilon"),
+    ],
+)
+def test_bad_input_beside_a_spec(arguments: list[str], says: str, tmp_path: Path) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps(SPEC))
+    with pytest.raises(InvalidInput, match=says):
+        run([str(spec), *arguments])
+
+
+def test_a_promise_without_a_finite_epsilon_asks_for_a_delta(tmp_path: Path) -> None:
+    spec = tmp_path / "spec.json"
+    spec.write_text(json.dumps([{"kernel": "gaussian", "scale": 4.0}]))
+    with pytest.raises(InvalidInput, match="larger delta"):
+        run([str(spec), "--draws", "2000"])
+    assert run([str(spec), "--draws", "2000", "--delta", "1e-5"])[0] == 0
+
+
+def test_inputs_that_are_no_numbers_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="finite"):
+        run(["--mechanism", "numpy:zeros", "--epsilon", "1", "--inputs", "0", "nan"])
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_pages_and_plots_of_constant_answers(same: bool) -> None:
+    """Nothing to see, or everything: axes and tables have to bear both."""
+    report = audit(
+        Black(lambda x, size: np.full(size, 0.0 if same else x)), Promise(epsilon=1.0), draws=2000
+    )
+    assert report.broken is not same
+    assert same or len(report.seen) >= 1
+    assert "<table>" in report.to_html()
+
+
+def test_events_hold_the_bounds_they_are_judged_by(broken: Report) -> None:
+    for event in broken.events:
+        often, seldom = event.counts[event.likely_in], event.counts[1 - event.likely_in]
+        assert event.often <= often / broken.judged
+        assert event.seldom >= seldom / broken.judged
+        if event.epsilon_lower > 0:
+            assert event.epsilon_lower == math.log(event.often / event.seldom)
 
 
 def test_specs() -> None:

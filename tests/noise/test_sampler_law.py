@@ -14,6 +14,7 @@ from mpmath import mp, mpf
 
 import brdp
 from brdp.errors import InvalidInput, NotPossible
+from brdp.noise.release import bits, exact
 from brdp.noise.release.alias import TOTAL, alias, quantise
 from brdp.noise.release.cells import support_of
 from brdp.noise.release.fixed import BITS, EXP_ERROR, exp_minus
@@ -351,6 +352,44 @@ def test_what_has_room_is_known_without_building() -> None:
 def test_a_loop_without_end_is_refused() -> None:
     with pytest.raises(InvalidInput, match="rounds"):
         exact_sampler_for(brdp.Recycled(brdp.DiscreteLaplace(1e9), within=0, rate=1.0))
+
+
+def test_an_exact_draw_that_is_refused_nearly_always_is_not_begun() -> None:
+    """A staircase whose stairs are a billion times wider than its core, offered place by place."""
+    with pytest.raises(InvalidInput, match="rounds"):
+        exact_sampler_for(brdp.Staircase(core=0, step=1 << 30, drop=700.0, integer=True))
+
+
+@pytest.mark.parametrize("core, step, drop", [(0, 9, 2.0), (7, 1, 0.1), (3, 4, 0.5)])
+def test_the_offers_of_a_staircase_are_as_many_as_stated(
+    core: int, step: int, drop: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """20,000 draws, each of geometrically many offers: their mean within 6 standard deviations (2e-9)."""
+    offered = []
+    real = exact.geometric
+    monkeypatch.setattr(exact, "geometric", lambda *given: offered.append(1) or real(*given))
+    draw = exact.exact_draw_of(brdp.Staircase(core=core, step=step, drop=drop, integer=True))
+    integers = bits.Integers(bits.source())
+    for _ in range(20_000):
+        draw(integers)
+    deviation = math.sqrt(draw.offers * (draw.offers - 1) / 20_000)
+    assert abs(len(offered) / 20_000 - draw.offers) < 6 * deviation
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        brdp.Recycled(brdp.DiscreteGaussian(1.0), levels=[(bound, 0.0), (math.inf, 1.0)])
+        for bound in (12, 20, 37)
+    ],
+    ids=repr,
+)
+def test_noise_that_is_hardly_ever_kept_is_refused(noise: brdp.Noise) -> None:
+    for ask in (sampler_for, require_table):
+        with pytest.raises(NotPossible, match="at least once"):
+            ask(noise)
+    with pytest.raises(InvalidInput, match="at least once"):
+        exact_sampler_for(noise)
 
 
 @pytest.mark.parametrize(

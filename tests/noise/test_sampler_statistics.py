@@ -1,21 +1,25 @@
 """Draws of both samplers against the lattice law they state.
 
-False alarms: every check of an honest sampler raises one with probability at most 1e-7. There are 30 settings with
-3 checks for the fast sampler at 10 million draws, 3 checks for each quick setting and each exact one: about 150
-in all, so a whole run of this file raises a false alarm with probability at most 2e-5.
+False alarms: every check of an honest sampler raises one with probability below 2e-7. The long tests make
+30 settings x 3 checks for the fast sampler, as many for the exact one, and 9 more; the quick ones 18 and 36: a
+whole run of this file raises a false alarm with probability below 5e-5.
+
+Controls: every check has to reject the same kernel with a scale off by 1 %, and the same recycler with q (or every
+weight but the innermost) off by .01. That takes more draws the less a law is changed by it, so how many is worked
+out from the two laws: each rejection demanded fails to come with probability below 1e-9.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import brdp
 from brdp.noise.sampler import exact_sampler_for, sampler_for
-from tests.noise.sampler_statistics import CHECKS, counted, visible
+from tests.noise.sampler_statistics import CHECKS, Counted, counted, visible
 
 ALARM = 1e-7
 Levels = list[tuple[float, float]]
@@ -79,7 +83,12 @@ SETTINGS: list[Setting] = [
     (staircase, 1e4, 1e4, 0.9, None),
     (staircase, 1e5, None, 0.0, [(5e4, 1.0), (math.inf, 0.4)]),
 ]
-QUICK = [3, 5, 10, 13, 17, 24, 27, 29]
+# The quick tests' settings, with as many draws as each needs to be a control of something.
+QUICK = {5: 4_000_000, 10: 4_000_000, 13: 4_000_000, 16: 6_000_000, 17: 5_000_000, 29: 8_000_000}
+DRAWS = 10_000_000
+MORE = [k * DRAWS for k in (1, 2, 3, 6, 20)]
+# A scale of .1 puts 1e-4 of the law outside 0: chi-square alone sees 1 % of that in 200 million draws.
+UNSEEN = {(0, "scale"): {"Kolmogorov-Smirnov", "tails"}}
 
 
 def of(setting: Setting, *, scale: float = 1.0, rate: float = 0.0) -> brdp.Noise:
@@ -91,47 +100,57 @@ def of(setting: Setting, *, scale: float = 1.0, rate: float = 0.0) -> brdp.Noise
     return law(kernel, width * scale, within=within, rate=moved, levels=levels)
 
 
-def failing(values: NDArray[np.int64], noise: brdp.Noise) -> set[str]:
-    drawn = counted(values, noise)
+def changes_of(setting: Setting) -> dict[str, brdp.Noise]:
+    """The noises that no check may take for the setting's."""
+    changed = {"scale": of(setting, scale=1.01)}
+    if setting[2] is not None or setting[4] is not None:
+        changed["rate"] = of(setting, rate=0.01)
+    return changed
+
+
+def failing(drawn: Counted) -> set[str]:
     return {name for name, check in CHECKS.items() if check(drawn) < ALARM}
 
 
-def accuses(setting: Setting, draws: int) -> dict[str, int]:
-    """Holds the honest sampler to its law, and counts the checks that see one off by 1 % or by .01."""
-    noise = of(setting)
-    assert failing(sampler_for(noise).draw(draws), noise) == set()
-    seen = dict.fromkeys(CHECKS, 0)
-    changes = [{"scale": 1.01}]
-    if setting[2] is not None or setting[4] is not None:
-        changes.append({"rate": 0.01})
-    for change in changes:
-        wrong = of(setting, **change)
-        expected = {name for name, can in visible(noise, wrong, draws).items() if can}
-        found = failing(sampler_for(wrong).draw(draws), noise)
-        assert expected <= found, f"{wrong} passed for {noise}"
-        for name in found:
-            seen[name] += 1
-    return seen
+def seen(noise: brdp.Noise, wrong: brdp.Noise, draws: int) -> set[str]:
+    """The checks that are bound to reject draws of the wrong law."""
+    return {name for name, sees in visible(noise, wrong, draws, alarm=ALARM).items() if sees}
+
+
+def rejected(noise: brdp.Noise, wrong: brdp.Noise, draws: int) -> set[str]:
+    return failing(counted(sampler_for(wrong).draw, draws, noise))
 
 
 @pytest.mark.parametrize("index", QUICK)
 def test_fast_sampler_quick(index: int) -> None:
-    seen = accuses(SETTINGS[index], 4_000_000)
-    assert sum(seen.values()) >= 1
+    setting, draws = SETTINGS[index], QUICK[index]
+    noise = of(setting)
+    assert failing(counted(sampler_for(noise).draw, draws, noise)) == set()
+    for wrong in changes_of(setting).values():
+        expected = seen(noise, wrong, draws)
+        assert expected <= rejected(noise, wrong, draws), f"{wrong} passed for {noise}"
+
+
+def test_the_quick_controls_ask_something_of_every_check() -> None:
+    asked: Counter[tuple[str, str]] = Counter()
+    for index, draws in QUICK.items():
+        for change, wrong in changes_of(SETTINGS[index]).items():
+            asked.update((check, change) for check in seen(of(SETTINGS[index]), wrong, draws))
+    assert all(asked[check, change] >= 2 for check in CHECKS for change in ("scale", "rate")), asked
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_fast_sampler_in_thirty_settings_at_ten_million_draws() -> None:
-    totals = dict.fromkeys(CHECKS, 0)
-    cases = 0
-    for setting in SETTINGS:
-        for name, count in accuses(setting, 10_000_000).items():
-            totals[name] += count
-        cases += 1 + (setting[2] is not None or setting[4] is not None)
-    # a scale of 0.1 puts 1e-4 of the law outside 0, and bounds far out hide a rate: no check can see all
-    assert cases >= 50
-    assert all(count >= 0.8 * cases for count in totals.values()), (totals, cases)
+@pytest.mark.parametrize("index", range(len(SETTINGS)))
+def test_fast_sampler_at_ten_million_draws(index: int) -> None:
+    """The honest law passes; every check rejects a scale off by 1 % and a q off by .01."""
+    setting = SETTINGS[index]
+    noise = of(setting)
+    assert failing(counted(sampler_for(noise).draw, DRAWS, noise)) == set()
+    for change, wrong in changes_of(setting).items():
+        wanted = set(CHECKS) - UNSEEN.get((index, change), set())
+        enough = next(draws for draws in MORE if wanted <= seen(noise, wrong, draws))
+        assert wanted <= rejected(noise, wrong, enough), f"{wrong} passed for {noise}"
 
 
 EXACT: list[brdp.Noise] = [
@@ -150,33 +169,44 @@ EXACT: list[brdp.Noise] = [
 ]
 
 
-def exact_holds(noise: brdp.Noise, draws: int) -> None:
-    assert failing(exact_sampler_for(noise).draw(draws), noise) == set()
-
-
 @pytest.mark.parametrize("noise", EXACT, ids=repr)
 def test_exact_sampler_quick(noise: brdp.Noise) -> None:
-    exact_holds(noise, 60_000)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@pytest.mark.parametrize("noise", EXACT, ids=repr)
-def test_exact_sampler_at_400_000_draws(noise: brdp.Noise) -> None:
-    exact_holds(noise, 400_000)
+    assert failing(counted(exact_sampler_for(noise).draw, 60_000, noise)) == set()
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        brdp.Recycled(brdp.DiscreteLaplace(4.8), within=3, rate=0.9),
-        brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=0.85),
+        brdp.Recycled(brdp.DiscreteLaplace(6.0), within=3, rate=0.9),
+        brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=0.8),
     ],
     ids=repr,
 )
 def test_control_exact_sampler_of_another_law(wrong: brdp.Noise) -> None:
     stated = brdp.Recycled(brdp.DiscreteLaplace(4.0), within=3, rate=0.9)
-    assert failing(exact_sampler_for(wrong).draw(60_000), stated)
+    assert seen(stated, wrong, 60_000) == set(CHECKS)
+    assert failing(counted(exact_sampler_for(wrong).draw, 60_000, stated)) == set(CHECKS)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("index", range(len(SETTINGS)))
+def test_exact_sampler_in_thirty_settings(index: int) -> None:
+    noise = of(SETTINGS[index])
+    assert failing(counted(exact_sampler_for(noise).draw, 200_000, noise)) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("index, change, draws", [(16, "scale", 6_000_000), (4, "rate", 2_000_000)])
+def test_the_exact_sampler_is_held_as_sharply(index: int, change: str, draws: int) -> None:
+    """The same draws of the exact sampler pass for its own law, and no check takes them for the changed one."""
+    noise = of(SETTINGS[index])
+    other = changes_of(SETTINGS[index])[change]
+    values = exact_sampler_for(noise).draw(draws)
+    assert failing(counted(lambda _: values, draws, noise)) == set()
+    assert seen(other, noise, draws) == set(CHECKS)
+    assert failing(counted(lambda _: values, draws, other)) == set(CHECKS)
 
 
 def test_both_samplers_agree() -> None:

@@ -63,7 +63,16 @@ class Black(Mechanism):
         return self._call(world, size)
 
     def _call(self, world: int, size: int) -> Floats:
-        rows = np.asarray(self._function(self._inputs[world], size), dtype=np.float64)
+        answers = self._function(self._inputs[world], size)
+        try:
+            rows = np.asarray(answers, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(
+                "mechanism",
+                expected=f"{size} numbers, or {size} rows of numbers",
+                got=type(answers),
+                remedy=f"As an array of floats: {error}",
+            ) from error
         rows = rows[:, None] if rows.ndim == 1 else rows
         if rows.ndim != 2 or rows.shape[0] != size or not 1 <= rows.shape[1] <= MOST_COLUMNS:
             raise InvalidInput(

@@ -21,11 +21,16 @@ BARS = 120
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """An event that one world makes likely, how often each world showed it, and what that proves."""
+    """An event that one world makes likely, how often each world showed it, and what that proves.
+
+    Its probability is at least `often` in the likely world and at most `seldom` in the other.
+    """
 
     likely_in: int
     threshold: float
     counts: tuple[int, int]
+    often: float
+    seldom: float
     epsilon_lower: float
     delta_lower: float
 
@@ -35,6 +40,8 @@ class Event:
             "likely_in": self.likely_in,
             "threshold": self.threshold,
             "counts": list(self.counts),
+            "often": self.often,
+            "seldom": self.seldom,
             "epsilon_lower": self.epsilon_lower,
             "delta_lower": self.delta_lower,
         }
@@ -170,31 +177,48 @@ class Report:
         left.stairs(picture.zero, picture.edges, label="world 0", color="#1b6ca8")
         left.stairs(picture.one, picture.edges, label="world 1", color="#c8553d")
         left.set(xlabel="answer", ylabel="share of draws", title="Answers on neighbouring inputs")
+        left.locator_params(axis="x", nbins=6)  # more of them run into each other
         left.legend(frameon=False)
         self._draw_tradeoff(right)
         return figure
 
     def _draw_tradeoff(self, axes: Any) -> None:
         # no tests of world 0 against world 1 may lie above the promised line
-        seldom = np.logspace(-7, 0, 400)
+        least = min([self.promise.delta or 1.0, *(e.seldom for e in self.seen), 0.1]) / 10
+        seldom = np.logspace(math.log10(least), 0, 400)
         allowed = np.minimum(
             1.0, np.exp(min(700.0, self.promise.epsilon)) * seldom + self.promise.delta
         )
         axes.fill_between(seldom, allowed, 1.0, color="#c8553d", alpha=0.15, lw=0)
         axes.plot(seldom, allowed, color="#c8553d", label="promised limit")
-        for event in self.events:
-            often = event.counts[event.likely_in] / self.judged
-            rare = event.counts[1 - event.likely_in] / self.judged
-            axes.plot(max(rare, 1e-7), max(often, 1e-7), "o", color="#1b6ca8")
+        for index, event in enumerate(self.seen):
+            drawn = [event.counts[world] / self.judged for world in (0, 1)]
+            rare, common = drawn[1 - event.likely_in], drawn[event.likely_in]
+            # from what was seen to what is proven of it
+            axes.plot([max(rare, least), event.seldom], [common, event.often], color="#1b6ca8")
+            axes.plot(max(rare, least), common, "o", mfc="white", color="#1b6ca8")
+            axes.plot(
+                event.seldom,
+                event.often,
+                "o",
+                color="#1b6ca8",
+                label="" if index else "an event: seen (white), proven (full)",
+            )
         axes.set(
             xscale="log",
             yscale="log",
             xlabel="probability in the unlikely world",
             ylabel="probability in the likely world",
-            title="Events found; above the line breaks the promise",
-            ylim=(1e-7, 1.2),
+            title="Proven above the line: broken",
+            xlim=(least, 1.2),
+            ylim=(min(float(allowed[0]), *(e.often for e in self.seen), 1.0) / 2, 1.4),
         )
         axes.legend(frameon=False, loc="lower right")
+
+    @property
+    def seen(self) -> tuple[Event, ...]:
+        """The events that any draw showed, each once."""
+        return tuple(dict.fromkeys(event for event in self.events if any(event.counts)))
 
     def to_html(self) -> str:
         """Return one self-contained page: the verdict, the plots and every number."""
@@ -204,7 +228,7 @@ class Report:
         rows = "".join(
             f"<tr><td>{e.likely_in}</td><td>{e.counts[0]:,}</td><td>{e.counts[1]:,}</td>"
             f"<td>{e.epsilon_lower:.6g}</td><td>{e.delta_lower:.6g}</td></tr>"
-            for e in self.events
+            for e in self.seen
         )
         colour = "#a3201a" if self.accused else "#20603d"
         return (
@@ -214,6 +238,7 @@ class Report:
             f"pre{{border-left:4px solid {colour};padding:.5rem 1rem;background:#f6f6f4}}</style></head>"
             f"<body><h1>Audit</h1><pre>{html.escape(str(self))}</pre>"
             f"<img alt='both worlds, and events against the promise' src='data:image/png;base64,{image}'>"
-            "<h2>Events</h2><table><tr><th>likely in world</th><th>count in 0</th><th>count in 1</th>"
+            "<h2>Events that draws have shown</h2><table>"
+            "<tr><th>likely in world</th><th>count in 0</th><th>count in 1</th>"
             f"<th>epsilon at least</th><th>delta at least</th></tr>{rows}</table></body></html>\n"
         )

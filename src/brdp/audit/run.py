@@ -186,6 +186,8 @@ def event_of(
         likely_in=way,
         threshold=threshold,
         counts=count,
+        often=often,
+        seldom=seldom,
         epsilon_lower=least_epsilon(often, seldom, delta=promise.delta),
         delta_lower=least_delta(often, seldom, epsilon=promise.epsilon),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from brdp.audit.mechanism import Release
 from brdp.audit.promise import Coverage, Promise
+from brdp.errors import InvalidInput
 from brdp.privacy import spec
 from brdp.privacy.base import Curve
 from brdp.privacy.compose import compose
@@ -35,7 +37,15 @@ def promise_of(releases: Sequence[Release], *, delta: float) -> Promise:
         curves[curve] = curves.get(curve, 0) + release.count
     (first, count), *others = curves.items()
     total = first if count == 1 and not others else compose(curves)
-    return Promise(epsilon=total.epsilon(delta=delta), delta=delta)
+    epsilon = total.epsilon(delta=delta)
+    if not math.isfinite(epsilon):
+        raise InvalidInput(
+            "delta",
+            expected="a delta at which these releases have a finite epsilon",
+            got=delta,
+            remedy="State a larger delta, such as 1e-6.",
+        )
+    return Promise(epsilon=epsilon, delta=delta)
 
 
 def coverage_of(

@@ -150,7 +150,8 @@ class Recycled(Noise):
 
     @property
     def expected_rounds(self) -> float:
-        return math.exp(-self._log_total)
+        # a total so small that its reciprocal is no float any more is still a total
+        return math.exp(-self._log_total) if self._log_total > -709 else math.inf
 
     def log_pdf(self, x: ArrayLike) -> Floats:
         with np.errstate(divide="ignore"):

@@ -102,7 +102,8 @@ class TableSampler(Sampler):
         return self._tables
 
     def draw(self, size: int) -> NDArray[np.int64]:
-        return self._tables.draw(bits.source(), _validate.whole(size=size, least=0))
+        size = _validate.whole(size=size, least=0)
+        return bits.in_one_process(lambda source: self._tables.draw(source, size))
 
 
 @final
@@ -119,14 +120,14 @@ class ExactSampler(Sampler):
                 got=noise,
                 remedy="Plan on the lattice (integer=True): noise on the reals is never released.",
             )
-        if not noise.expected_rounds <= MOST_ROUNDS:
+        loop = exact.Loop(noise)
+        if not loop.rounds <= MOST_ROUNDS:
             raise InvalidInput(
                 "noise",
                 expected=f"noise that is kept at least once in {MOST_ROUNDS:.0e} rounds",
                 got=noise,
                 remedy="Use sampler_for, whose work does not depend on rounds, with a delta above 0.",
             )
-        loop = exact.Loop(noise)
         if not noise.kernel.log_mass(LARGEST_VALUE, np.inf) < -LEAST_CHANCE:
             raise InvalidInput(
                 "noise",
@@ -150,15 +151,19 @@ class ExactSampler(Sampler):
 
     def draw(self, size: int) -> NDArray[np.int64]:
         size = _validate.whole(size=size, least=0)
-        integers = bits.Integers()
+        return bits.in_one_process(lambda source: self._draw(bits.Integers(source), size))
+
+    def _draw(self, integers: bits.Integers, size: int) -> NDArray[np.int64]:
         values = np.empty(size, dtype=np.int64)
         try:
             for index in range(size):
                 values[index] = self._loop(integers)
-        except BaseException:
-            # whoever logs the local variables of an error must not find noise there
+        except BaseException as error:
+            # whoever logs the local variables of an error must find neither noise nor random bits there; the
+            # loop's own frames, which hold some, are cut from the error
             values.fill(0)
-            raise
+            integers.forget()
+            raise error.with_traceback(None) from None
         return values
 
 

@@ -10,7 +10,7 @@ import abc
 import os
 import threading
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, NoReturn, TypeVar, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from brdp._extras import require
 from brdp.errors import MissingExtra
 
 Words = NDArray[np.uint64]
+Drawn = TypeVar("Drawn")
 
 # 2^30 bytes are 2^26 blocks: a permutation then differs from random bits by at most 2^(52-129).
 LIFETIME = 1 << 30
@@ -28,7 +29,18 @@ ZEROS = memoryview(bytes(1 << 20))
 SPARE_WORDS = 2
 
 
-class Source(abc.ABC):
+class Once:
+    """Random numbers that are given out once: a copy would give them again."""
+
+    __slots__ = ()
+
+    @final
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        # copy.copy, copy.deepcopy and pickle all come through here
+        raise TypeError("A source of random numbers cannot be copied or pickled: make a new one.")
+
+
+class Source(Once, abc.ABC):
     """Where uniform bits come from. Not shared between threads."""
 
     __slots__ = ()
@@ -144,15 +156,31 @@ def new_source() -> Source:
         return OperatingSystem()
 
 
+def in_one_process(draw: Callable[[Source], Drawn]) -> Drawn:
+    """Draw from this thread's source, and once more where the process forked meanwhile.
+
+    A signal handler may fork in the middle of a draw. What the child had drawn by then the parent has as well.
+    """
+    while True:
+        used = source()
+        drawn = draw(used)
+        if source() is used:
+            return drawn
+
+
 @final
-class Integers:
-    """Exact uniform integers of any size from this thread's source, for the literal loop."""
+class Integers(Once):
+    """Exact uniform integers of any size from a source, for the literal loop."""
 
     __slots__ = ("_pool", "_source", "_used")
     POOL = 4096
 
-    def __init__(self) -> None:
-        self._source = source()
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what is in store."""
         self._pool = b""
         self._used = 0
 

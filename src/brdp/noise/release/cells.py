@@ -13,6 +13,8 @@ from brdp.noise.base import Noise
 from brdp.noise.release.fixed import BITS, weight
 from brdp.noise.release.shape import TAIL_BITS, Shape, shape_of
 
+# What is kept more seldom than this is a different law in all but name, and would use up a table's 256 bits.
+MOST_ROUNDS = 1e20
 # No table is made for noise wider than this; the limits of the tables themselves are far narrower.
 WIDEST = 1 << 62
 
@@ -76,12 +78,13 @@ def support_of(noise: Noise) -> Support:
     largest = max(keep for _, _, keep in cells)
     kept = [(first, last, keep / largest) for first, last, keep in cells if keep > 0]
     # a rough figure that only chooses the support; the bound on what is left out is certified below
-    rarity = (
-        math.log(noise.expected_rounds * float(largest))
-        if noise.expected_rounds < math.inf
-        else 0.0
-    )
-    reach = shape.reach(TAIL_BITS * math.log(2) + max(0.0, rarity))
+    rarity = noise.expected_rounds * float(largest)
+    if not rarity <= MOST_ROUNDS:
+        raise NotPossible(
+            f"expected noise that is kept at least once in {MOST_ROUNDS:.0e} rounds, got {noise!r}. Choose "
+            "bounds that the kernel reaches."
+        )
+    reach = shape.reach(TAIL_BITS * math.log(2) + max(0.0, math.log(rarity)))
     if reach > WIDEST:
         raise too_wide(noise)
     covered = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -68,6 +69,11 @@ class Draw(abc.ABC):
     @abc.abstractmethod
     def __call__(self, bits: Integers) -> int: ...
 
+    @property
+    @abc.abstractmethod
+    def offers(self) -> float:
+        """About how many values are offered on average before one is taken; beyond 2 it has to be right."""
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,10 @@ class LaplaceDraw(Draw):
             negative = bool(bits.bits(1))
             if magnitude or not negative:  # 0 would otherwise come up twice as often
                 return -magnitude if negative else magnitude
+
+    @property
+    def offers(self) -> float:
+        return 2.0  # at most half of them are -0
 
 
 @final
@@ -100,6 +110,10 @@ class GaussianDraw(Draw):
             if bernoulli_exp(bits, excess.numerator, excess.denominator):
                 return k
 
+    @property
+    def offers(self) -> float:
+        return 2.0  # the Laplace offered is about as wide
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -113,7 +127,7 @@ class StaircaseDraw(Draw):
     def __call__(self, bits: Integers) -> int:
         # the core holds 2 core + 1 integers, each further stair `step` on either side; a place is offered
         # on the widest of them and refused where the stair is narrower
-        widest = max(2 * self.core + 1, 2 * self.step)
+        widest = self._widest
         while True:
             stair = geometric(bits, self.drop.numerator, self.drop.denominator)
             place = bits.below(widest)
@@ -123,6 +137,16 @@ class StaircaseDraw(Draw):
             elif place < 2 * self.step:
                 magnitude = self.core + 1 + (stair - 1) * self.step + place // 2
                 return -magnitude if place % 2 else magnitude
+
+    @property
+    def _widest(self) -> int:
+        return max(2 * self.core + 1, 2 * self.step)
+
+    @property
+    def offers(self) -> float:
+        beyond = math.exp(-self.drop)
+        taken = -math.expm1(-self.drop) * (2 * self.core + 1) + beyond * 2 * self.step
+        return self._widest / taken
 
 
 @functools.singledispatch
@@ -159,10 +183,12 @@ def _(kernel: Staircase) -> Draw:
 class Loop:
     """Draw from the kernel; keep with the recycler's weight, else draw again."""
 
-    __slots__ = ("_cells", "_draw")
+    __slots__ = ("_cells", "_draw", "rounds")
 
     def __init__(self, noise: Noise) -> None:
         self._draw = exact_draw_of(noise.kernel)
+        # how many offers one draw takes on average: it decides whether to begin, nothing that is drawn
+        self.rounds = noise.expected_rounds * self._draw.offers
         edges, keeps = noise.recycler.edges, noise.recycler.keeps
         # an integer k lies in the first cell whose upper edge, a half-integer, is above it
         self._cells = [

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+import struct
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 
 from brdp.catalog import ColumnUnit, Table
@@ -23,6 +26,8 @@ def number(value):
             value = float(value)
         except ValueError:
             return None
+    if isinstance(value, Decimal):
+        value = float(value)
     return None if missing(value) else value
 
 
@@ -63,7 +68,7 @@ def holds(condition, row):
     if isinstance(condition, IsIn):
         return value in literals
     assert isinstance(condition, Comparison)
-    literal = literals[0]
+    literal = datetime.fromisoformat(literals[0]) if isinstance(value, datetime) else literals[0]
     return {
         Operator.EQUAL: value == literal,
         Operator.NOT_EQUAL: value != literal,
@@ -84,6 +89,11 @@ def bin_of(value, edges):
 def as_text(value):
     if value is None:
         return ""
+    if isinstance(value, float | Decimal):
+        # numbers by their bits; NaN is missing, and 0 has one sign
+        return "" if missing(float(value)) else struct.pack(">d", float(value) or 0.0).hex()
+    if isinstance(value, datetime):
+        return str(value).rstrip("0") if value.microsecond else str(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

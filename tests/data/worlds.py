@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow
@@ -28,6 +30,8 @@ TYPES = {
     "whole": pyarrow.int64(),
     "real": pyarrow.float64(),
     "text": pyarrow.string(),
+    "price": pyarrow.decimal128(20, 3),
+    "moment": pyarrow.timestamp("us"),
 }
 SPECIAL = [
     None,
@@ -43,6 +47,15 @@ SPECIAL = [
     -0.5,
     2.5,
 ]
+MOMENTS = [
+    datetime(1, 1, 1),
+    datetime(1969, 12, 31, 23, 59, 59, 500_000),
+    datetime(2020, 2, 29, 12),
+    datetime(2020, 2, 29, 12, 0, 0, 1),
+    datetime(9999, 12, 31, 23, 59, 59, 999_999),
+]
+PRICES = ["0", "-0.001", "2.125", "99999999999999999.999", "-99999999999999999.999"]
+ALIKE = ["é", "e\u0301", "É", "é "]
 TEXTS = [None, "", "abc", "12", " 7.5 ", "1e3", "-inf", "nan", "1e400", "12,5", "NULL", "5."]
 
 
@@ -108,8 +121,9 @@ def table_of(rng: random.Random) -> Table:
             Column("whole", clip=Clip(Fraction(low), Fraction(high), integer=rng.random() < 0.7)),
             Column("real", clip=Clip(*real), bins=(Fraction(-1), Fraction(0), Fraction("0.5"), Fraction(3))),
             Column("text", clip=Clip(Fraction(-3), Fraction(20), integer=rng.random() < 0.5)),
+            Column("price", clip=Clip(Fraction(-2), Fraction("7.3"))),
         ),
-        row_key=rng.choice([(), ("event",), ("event", "code")]),
+        row_key=rng.choice([(), ("event",), ("event", "code"), ("real", "price"), ("moment", "flag")]),
     )  # fmt: skip
 
 
@@ -117,6 +131,7 @@ def query_of(rng: random.Random, table: Table, tables: int) -> Query:
     aggregates = [
         Count(), Count("text"), Count("colour"), Count("real"), CountDistinctUnits(),
         Sum("whole"), Sum("real"), Sum("text"), Mean("whole"), Mean("real"), Mean("text", size=50), Sum("flag"),
+        Sum("price"), Mean("price"), Count("moment"),
         Histogram("real"), Histogram("whole", (Fraction(-10), Fraction(3), Fraction(12))),
     ]  # fmt: skip
     if table.column("flag").clip is None:
@@ -138,7 +153,7 @@ def condition_of(rng: random.Random, depth: int):
     if depth and rng.random() < 0.6:
         parts = tuple(condition_of(rng, depth - 1) for _ in range(rng.choice([1, 2, 3])))
         return rng.choice([And(parts), Or(parts), Not(parts[0])])
-    column = rng.choice(["whole", "real", "text"])
+    column = rng.choice(["whole", "real", "text", "price"])
     value = Fraction(rng.choice(["-7", "0", "0.5", "3", "12", "1e30"]))
     return rng.choice(
         [
@@ -149,7 +164,8 @@ def condition_of(rng: random.Random, depth: int):
                 rng.choice(["red", 'it\'s "blue"', "", "\\' OR 1=1 --"]),
             ),
             Comparison("flag", Operator.EQUAL, rng.random() < 0.5),
-            IsNull(rng.choice(["whole", "real", "text", "colour", "flag"])),
+            Comparison("moment", rng.choice(list(Operator)), rng.choice(MOMENTS).isoformat(" ")),
+            IsNull(rng.choice(["whole", "real", "text", "colour", "flag", "price", "moment"])),
             IsIn(column, (value, Fraction(3), Fraction(5, 2))),
             between(column, Fraction(-7), value),
         ]
@@ -163,13 +179,19 @@ def rows_of(rng: random.Random, table_id: int, person: str, count: int) -> list[
             "table_id": table_id,
             "person": person,
             "event": rng.choice([rng.randrange(5), rng.randrange(10**6), None]),
-            "colour": rng.choice(["red", "red", "green", 'it\'s "blue"', "secret", None]),
+            "colour": rng.choice(
+                ["red", "red", "Red", "red ", "green", 'it\'s "blue"', "secret", None]
+            ),
             "flag": rng.choice([True, False, None]),
             "code": rng.choice(["1", "2", "-3", "01", "x", None]),
             "whole": rng.choice(
                 [rng.randrange(-100, 100), rng.choice([0, -(2**63), 2**63 - 1, None])]
             ),
             "real": rng.choice([rng.uniform(-10, 10), rng.choice(SPECIAL)]),
+            "price": rng.choice(
+                [Decimal(rng.randrange(-5000, 9000)).scaleb(-3), *map(Decimal, PRICES), None]
+            ),
+            "moment": rng.choice([*MOMENTS, None]),
             "text": rng.choice([str(rng.randrange(-9, 30)), rng.choice(TEXTS)]),
         }
         for _ in range(count)
@@ -179,7 +201,9 @@ def rows_of(rng: random.Random, table_id: int, person: str, count: int) -> list[
 def small_table(rng: random.Random, table_id: int) -> list[dict]:
     rows = []
     for index in range(rng.choice([0, 1, 2, 5])):
-        person = None if rng.random() < 0.1 else f"{table_id}/{index}"
+        # alike to people, and to engines that fold or trim: each is a unit of its own
+        name = f"{table_id}/{index // 4}{ALIKE[index % 4]}"
+        person = None if rng.random() < 0.1 else name
         rows += rows_of(rng, table_id, person, rng.choice([1, 2, 4, 12]))
     return rows
 

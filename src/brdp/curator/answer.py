@@ -11,6 +11,7 @@ from brdp.catalog.clip import Clip
 from brdp.catalog.table import Table
 from brdp.catalog.unit import ColumnUnit
 from brdp.curator.estimates import half_width_of, least_within
+from brdp.curator.found import found_of, notes_of
 from brdp.curator.means import (
     FLOAT_STEPS,
     clip_of,
@@ -23,6 +24,7 @@ from brdp.curator.means import (
 from brdp.curator.promise import promised
 from brdp.curator.release import Release, name_of, up_to_float
 from brdp.curator.results import Answer, Cell, Row
+from brdp.privacy.partition import PartitionSelection
 from brdp.query.aggregate import Histogram, Mean, Sum
 from brdp.query.model import Item, Query
 from brdp.query.totals import Total, totals_of
@@ -34,6 +36,7 @@ def answer_from(
     stored: Mapping[str, Any],
     releases: Releases,
     *,
+    selection: PartitionSelection | None = None,
     query: Query,
     table: Table,
     epsilon: float,
@@ -47,8 +50,7 @@ def answer_from(
         for index, keys in enumerate(stored["keys"])
     }
     rows = []
-    for keys in itertools.product(*(group.keys or () for group in query.group_by)):
-        key = dict(zip((group.column for group in query.group_by), keys, strict=True))
+    for key in _keys(stored, query):
         index = place[tuple(sorted((name, _tagged(value)) for name, value in key.items()))]
         cells = {
             item.name: _cell(item, index, stored, releases, query, table) for item in query.items
@@ -61,8 +63,18 @@ def answer_from(
         epsilon=epsilon,
         delta=delta,
         replayed=replayed,
-        notes=notes_for(query, table),
+        notes=notes_for(query, table, selection),
     )
+
+
+def _keys(stored: Mapping[str, Any], query: Query) -> list[dict[str, Any]]:
+    """The key of every row: as listed, or those that were found and named."""
+    names = [group.column for group in query.group_by]
+    if query.groups_of is None:
+        listed = itertools.product(*(group.keys or () for group in query.group_by))
+        return [dict(zip(names, keys, strict=True)) for keys in listed]
+    found = [dict(zip(stored["group_by"], keys, strict=True)) for keys in stored["keys"]]
+    return [{name: key[name] for name in names} for key in found]
 
 
 def _tagged(key: Any) -> tuple[str, str]:
@@ -190,12 +202,17 @@ def shown(within: Fraction, item: Item) -> float:
     return float(within) if within == item.within else up_to_float(within)
 
 
-def notes_for(query: Query, table: Table) -> tuple[str, ...]:
+def notes_for(
+    query: Query, table: Table, selection: PartitionSelection | None = None
+) -> tuple[str, ...]:
     """What to know about an answer: public, and the same whatever the data."""
     what = "noise and rounding" if query.sample is None else "sampling, noise and rounding"
     notes = [f"Bounds speak of {what}, not of what clipping and bounding leave out."]
     if query.sample is not None:
         notes += _of_sample(query)
+    if selection is not None:
+        (column,) = (group.column for group in query.group_by if group.keys is None)
+        notes += notes_of(found_of(selection, query), column, table)
     for item in query.items:
         if isinstance(item.aggregate, Sum | Mean):
             clip = clip_of(Mean(item.aggregate.column), table)

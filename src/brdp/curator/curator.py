@@ -17,6 +17,7 @@ from brdp.catalog import Catalog, ColumnUnit, Rule, Table, load_catalog
 from brdp.catalog.source import Source
 from brdp.curator.answer import answer_from
 from brdp.curator.draw import noisy_totals
+from brdp.curator.found import describe_selection, read_selection
 from brdp.curator.prepare import Prepared, prepare, sampler_of
 from brdp.curator.pricing import price_of
 from brdp.curator.promise import serves
@@ -24,8 +25,9 @@ from brdp.curator.release import Release, name_of
 from brdp.curator.results import Answer, Price
 from brdp.data import open_source, require_declared, require_named_units, require_readable
 from brdp.data.bounding import BoundingKey
-from brdp.data.compile import Compiled, compile_query
+from brdp.data.compile import compile_query
 from brdp.data.engine import Engine
+from brdp.data.private_groups import groups_expression
 from brdp.data.sampling import Sample
 from brdp.errors import BrdpError, InvalidInput
 from brdp.ledger import BudgetStatus, Granted, Ledger, Request, Stored, open_ledger
@@ -65,8 +67,8 @@ class Curator:
         # whatever the schema or the engine's language refuses is refused before anything is charged
         budget = self._budget(table)
         key = self._key_for(budget)
-        compiled = _compiled(query, table, engine, key)
-        engine.sql(compiled.expression)
+        for expression in _expressions(query, table, engine, key):
+            engine.sql(expression)
         filter = budget.filter
         normal = question(query, table)
 
@@ -85,13 +87,16 @@ class Curator:
             version=table.version,
             price=prepared.price(filter),
             tau=prepared.tau(filter),
-            releases=tuple(
-                entry
-                for release in prepared.releases
-                for entry in release.to_dicts(
-                    sampler_of(release, filter).total_variation * release.cells,
-                    query.sampling_rate,
-                )
+            releases=(
+                *describe_selection(prepared.selection),
+                *(
+                    entry
+                    for release in prepared.releases
+                    for entry in release.to_dicts(
+                        sampler_of(release, filter).total_variation * release.draws,
+                        query.sampling_rate,
+                    )
+                ),
             ),
             promise=prepared.promise,
         )
@@ -109,6 +114,7 @@ class Curator:
         try:
             # the noise that was charged, which an interrupted charge may have planned long ago
             _require_same_sample(granted.charge, query)
+            selection = read_selection(granted.charge["releases"], query, table)
             releases = _releases(granted.charge, query, table)
             for release in releases.values():
                 release.require_paid(sensitivity(release.total, query=query, table=table))
@@ -119,6 +125,7 @@ class Curator:
                 engine=engine,
                 key=self._key_for(budget),
                 filter=budget.filter,
+                selection=selection,
             )
         except BaseException:
             # the charge stays; asking again completes it
@@ -144,6 +151,7 @@ class Curator:
             _releases(charge, query, table),
             query=query,
             table=table,
+            selection=read_selection(charge["releases"], query, table),
             epsilon=0.0 if nothing else filter.epsilon_of(price),
             delta=0.0 if nothing else filter.delta_of(price),
             replayed=replayed,
@@ -152,8 +160,7 @@ class Curator:
     def price(self, asked: str | Query | Builder, *, analyst: str = "analyst") -> Price:
         """What a question would cost. Reads no data, spends nothing."""
         query, table, engine = self._resolved(asked)
-        key = self._key_for(self._budget(table))
-        _compiled(query, table, engine, key)
+        _expressions(query, table, engine, self._key_for(self._budget(table)))
         budgets = self._ledger.budgets(table.name)
         stored = self._ledger.stored(
             table.name,
@@ -261,17 +268,25 @@ class Curator:
         return BoundingKey(bytes.fromhex(budget.secret) or self._fallback)
 
 
-def _compiled(query: Query, table: Table, engine: Engine, key: BoundingKey) -> Compiled:
-    """What will be asked of the engine, but for the secret coins."""
-    rate = query.sampling_rate
+def _expressions(query: Query, table: Table, engine: Engine, key: BoundingKey) -> tuple[Any, ...]:
+    """What will be asked of the engine, but for the secret coins and the keys of groups that are yet to be found."""
+    rate, source = query.sampling_rate, engine.table
     sample = None if rate is None else Sample(rate)
-    return compile_query(query, table=table, source=engine.table, key=key, sample=sample)
+    totals = compile_query(query, table=table, source=source, key=key, sample=sample).expression
+    to_find = [group.column for group in query.group_by if group.keys is None]
+    if not to_find:
+        return (totals,)
+    where = query.where
+    return (
+        groups_expression(to_find, where=where, table=table, source=source, key=key),
+        totals,
+    )
 
 
 def _require_same_sample(charge: Mapping[str, Any], query: Query) -> None:
     """Refuse to complete a charge that was made for a sample of another rate."""
     rate = query.sampling_rate
-    rates = {release.get("sampling_rate") for release in charge["releases"]}
+    rates = {entry.get("sampling_rate") for entry in charge["releases"] if "noise" in entry}
     if rates != {None if rate is None else str(rate)}:
         raise BrdpError(
             "expected a charge for a sample of this rate; got one of another version of brdp. It released "
@@ -315,7 +330,8 @@ def _releases(charge: Mapping[str, Any], query: Query, table: Table) -> dict[str
     by_name = {name_of(total): total for total in totals_of_query(query, table)}
     entries: dict[str, list[Mapping[str, Any]]] = {}
     for entry in charge["releases"]:
-        entries.setdefault(entry["total"], []).append(entry)
+        if "noise" in entry:
+            entries.setdefault(entry["total"], []).append(entry)
     return {
         name: Release.read(
             data, by_name[name], sensitivity(by_name[name], query=query, table=table)

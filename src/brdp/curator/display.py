@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
-    from brdp.curator.results import Answer, Cell, OfAllRows, Price, Value
+    from brdp.curator.results import Answer, Cell, Found, OfAllRows, Price, Value
 
 ASKED_DIGITS = (
     8  # people ask for bounds of few digits; those that follow from noise have all of a float's
@@ -67,6 +67,8 @@ def sheets(answer: Answer) -> list[Sheet]:
 
 def answer_text(answer: Answer) -> str:
     """Aligned tables, what it cost, and the notes."""
+    if not answer.rows:
+        return "no group was named\n\n" + remarks(answer)
     return "\n\n".join([*map(str, sheets(answer)), remarks(answer)])
 
 
@@ -164,17 +166,33 @@ def price_text(price: Price) -> str:
     ]
     if price.sample is not None:
         lines += _sample_lines(price.sample)
+    if price.found is not None:
+        lines += _found_lines(price.found)
     if price.reachable:
         fit = "question fits" if price.remaining_queries == 1 else "questions fit"
         lines.append(f"about {price.remaining_queries:,} such {fit} what is left")
     else:
         lines.append("more than is left of the budget" if lines else "no noise keeps such a bound")
+        if price.found is not None and price.nearest is None:
+            lines.append(
+                "groups so small take too much by themselves: ask for GROUPS_OF more units"
+            )
         if price.nearest is not None:
             bounds = ", ".join(f"{name} ±{bound(b)}" for name, b in price.nearest.within.items())
             lines.append(
                 f"the nearest bound that fits: {bounds}, for epsilon {price.nearest.epsilon:.4g}"
             )
     return "\n".join(lines)
+
+
+def _found_lines(found: Found) -> list[str]:
+    """What finding the groups costs and may lose."""
+    return [
+        f"of that, epsilon {found.epsilon:.4g} and delta {found.delta:.3g} are for finding the groups:",
+        f"  a group of {found.units:,} units is named in {percent(found.chance)} of answers, one of "
+        f"{found.half:,} in half of them,",
+        f"  one of {found.rarely:,} in a thousandth, a single unit's with probability {found.alone:.2g}",
+    ]
 
 
 def _sample_lines(sample: OfAllRows) -> list[str]:

@@ -58,7 +58,7 @@ def release_for(
     rate = query.sampling_rate
     # what a sample may cost before sampling hides any of it
     delta = min(delta_for(filter) / float(rate or 1), LARGEST_DELTA) / parts
-    cells = cells_of(total, query)
+    cells = None if query.groups_of is not None else cells_of(total, query)
     if wanted.bound is not None:
         return _at(wanted.bound, wanted, total, moved, filter, delta, cells, rate)
     return _tightest(wanted, total, moved, filter, delta, cells, rate)
@@ -71,7 +71,7 @@ def _at(
     moved: Sensitivity,
     filter: Filter,
     delta: float,
-    cells: int,
+    cells: int | None,
     rate: Fraction | None,
 ) -> Release:
     """The noise for a bound."""
@@ -105,7 +105,7 @@ def _tightest(
     moved: Sensitivity,
     filter: Filter,
     delta: float,
-    cells: int,
+    cells: int | None,
     rate: Fraction | None,
 ) -> Release:
     """The noise of an epsilon with the tightest bound at a confidence."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, final
 
 from brdp.catalog.table import Table
 from brdp.curator.estimates import half_of, missed, too_tight, wanted_of
+from brdp.curator.found import selection_for
 from brdp.curator.means import mean_bounds
 from brdp.curator.noise_for import Wanted, release_for
 from brdp.curator.promise import confidence_of_cell, promise_of
@@ -18,6 +19,8 @@ from brdp.errors import NotPossible
 from brdp.noise.sampler import Sampler, exact_sampler_for, sampler_for
 from brdp.privacy.base import Curve
 from brdp.privacy.filters import Amounts, Filter
+from brdp.privacy.filters.amount import added
+from brdp.privacy.partition import PartitionSelection
 from brdp.query.aggregate import Mean
 from brdp.query.model import Item, Query
 from brdp.query.totals import Total, totals_of, totals_of_query
@@ -37,6 +40,7 @@ class Prepared:
     query: Query
     table: Table
     releases: tuple[Release, ...]
+    selection: PartitionSelection | None = None  # what names the groups, where they are to be found
 
     @property
     def by_total(self) -> dict[Total, Release]:
@@ -61,15 +65,22 @@ class Prepared:
         """How far, in all, the laws drawn may be from the laws stated."""
         return sum(
             (
-                sampler_of(release, filter).total_variation * release.cells
+                sampler_of(release, filter).total_variation * release.draws
                 for release in self.releases
             ),
             Fraction(0),
         )
 
     def price(self, filter: Filter) -> Amounts:
-        """What the filter charges."""
-        return filter.price(self.curve, tau=self.tau(filter))
+        """What the filter charges: the noise, and before it the naming of groups.
+
+        *Guarantee:* the noise costs the same whichever groups are named, so both are one adaptive composition.
+        """
+        noise = filter.price(self.curve, tau=self.tau(filter))
+        if self.selection is None:
+            return noise
+        named = self.selection
+        return added(noise, filter.price_of_spend(epsilon=named.epsilon, delta=named.delta))
 
 
 def sampler_of(release: Release, filter: Filter) -> Sampler:
@@ -84,9 +95,27 @@ def sampler_of(release: Release, filter: Filter) -> Sampler:
 
 def prepare(query: Query, table: Table, filter: Filter) -> Prepared:
     """Plan the noise of every total of a resolved query."""
+    if query.groups_of is not None:
+        return _of_found_groups(query, table, filter)
     if query.sampling_rate is None:
         return _prepared(query, table, filter)
     return _of_sample(query, table, filter)
+
+
+def _of_found_groups(query: Query, table: Table, filter: Filter) -> Prepared:
+    """Plan the naming of the groups first; the noise has what it leaves of an epsilon."""
+    selection = selection_for(query, table, filter)
+    noisy = query
+    if query.epsilon is not None and selection is not None:
+        left = query.epsilon - Fraction(selection.epsilon)
+        if left <= 0:
+            raise NotPossible(
+                f"expected an epsilon above {selection.epsilon:g}, which finding groups of {query.groups_of} takes; "
+                f"got {float(query.epsilon):g}. Give more, or ask for GROUPS_OF a larger number of units."
+            )
+        noisy = replace(query, epsilon=left)
+    planned = _prepared(noisy, table, filter)
+    return Prepared(query, table, planned.releases, selection)
 
 
 def _of_sample(query: Query, table: Table, filter: Filter) -> Prepared:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from brdp.catalog.table import Table
 from brdp.curator.answer import shown
+from brdp.curator.found import found_of
 from brdp.curator.means import rows_promised
 from brdp.curator.prepare import Prepared, prepare
 from brdp.curator.promise import promised
@@ -44,7 +45,7 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
     bounds, kept = _promised(prepared)
     reachable = remaining > 0
     nearest = None
-    if not reachable and query.epsilon is None:
+    if not reachable and query.epsilon is None and _naming_fits(prepared, budgets):
         nearest = _nearest(query, table, budgets)
     return Price(
         epsilon=filter.epsilon_of(price),
@@ -57,6 +58,7 @@ def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], fre
         free=free,
         nearest=nearest,
         sample=None if query.sample is None else _of_all_rows(query, table, filter),
+        found=None if prepared.selection is None else found_of(prepared.selection, query),
     )
 
 
@@ -121,6 +123,15 @@ def _out_of_reach(
 
 def _remaining(budgets: Sequence[BudgetStatus], price: Amounts) -> int:
     return min(budget.state.remaining(price) for budget in budgets)
+
+
+def _naming_fits(prepared: Prepared, budgets: Sequence[BudgetStatus]) -> bool:
+    """Whether finding the groups leaves anything: if not, no wider bound helps."""
+    if prepared.selection is None:
+        return True
+    epsilon, delta = prepared.selection.epsilon, prepared.selection.delta
+    spend = budgets[0].filter.price_of_spend(epsilon=epsilon, delta=delta)
+    return _remaining(budgets, spend) > 0
 
 
 def _promised(prepared: Prepared) -> tuple[dict[str, float], dict[str, float]]:

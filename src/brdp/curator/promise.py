@@ -10,6 +10,7 @@ from typing import Any
 from brdp.catalog.exact import text_of
 from brdp.catalog.table import Table
 from brdp.curator.estimates import least_within, missed
+from brdp.curator.found import chance_of_naming
 from brdp.curator.means import mean_acceptance, rows_promised
 from brdp.curator.noise_for import cells_of
 from brdp.curator.release import Release
@@ -96,6 +97,7 @@ def promise_of(releases: Releases, *, query: Query, table: Table) -> dict[str, A
         "epsilon": None if query.epsilon is None else text_of(query.epsilon),
         "rows_at_least": rows_promised(query, table),
         **({} if query.sample is None else {"rows_at_most": query.rows_at_most}),
+        **({} if query.groups_of is None else {"named": chance_of_naming(query)}),
         "bounds": bounds,
     }
 
@@ -111,6 +113,8 @@ def serves(promise: Any, query: Query, table: Table) -> bool:
     ):
         return False
     if query.sample is not None and promise["rows_at_most"] != query.rows_at_most:
+        return False
+    if query.groups_of is not None and promise["named"] < chance_of_naming(query):
         return False
     rows = rows_promised(query, table)
     for item in query.items:

@@ -83,14 +83,21 @@ class Release:
 
     Guarantee: adding the noise to the total rounded to `lattice.noise`, cell by cell, costs at most the
     curves together, whatever the table holds. `moves` says how far the cells of a neighbour may be off,
-    the furthest first: so many steps, for so many cells.
+    the furthest first: so many steps, for so many cells. `cells` is None where the groups are to be found.
     """
 
     total: Total
     lattice: Lattice
     noise: Noise
     moves: tuple[tuple[int, int], ...]
-    cells: int
+    cells: int | None
+
+    @property
+    def draws(self) -> int:
+        """How many draws, at most, may be told from the law stated: where neighbours have the same total, the
+        same is drawn for both, whatever its law.
+        """
+        return self.folds if self.cells is None else self.cells
 
     @property
     def curves(self) -> dict[Curve, int]:

@@ -87,7 +87,7 @@ class Answer:
 
     def value(self, name: str | None = None) -> Value:
         """The one number of an answer without groups (and with one aggregate, where none is named)."""
-        names = list(self.rows[0].cells)
+        names = list(self.rows[0].cells) if self.rows else []
         if len(self.rows) != 1 or (name is None and len(names) != 1):
             raise InvalidInput(
                 "value",
@@ -223,6 +223,32 @@ class OfAllRows:
 
 
 @final
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What finding the groups takes of a price, and from how many units on a group is named how often."""
+
+    epsilon: float
+    delta: float
+    units: int  # asked for
+    chance: float  # of naming a group of so many
+    half: int  # units that are named in half of all answers
+    rarely: int  # units that are named once in a thousand answers
+    alone: float  # the most with which a single unit is seen
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "units": self.units,
+            "named": self.chance,
+            "units_named_half_the_time": self.half,
+            "units_named_once_in_a_thousand": self.rarely,
+            "single_unit_named": self.alone,
+        }
+
+
+@final
 @dataclass(frozen=True, slots=True, repr=False)
 class Price:
     """What a question would cost. Reads no data and spends nothing."""
@@ -241,6 +267,7 @@ class Price:
     epsilon_by_rows: dict[int, float] = field(default_factory=dict)
     clauses: tuple[str, ...] = ()
     sample: OfAllRows | None = None
+    found: Found | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `brdp query --price --json` prints it."""
@@ -256,6 +283,7 @@ class Price:
             "nearest": None if self.nearest is None else self.nearest.to_dict(),
             "epsilon_by_rows": {str(n): epsilon for n, epsilon in self.epsilon_by_rows.items()},
             **({} if self.sample is None else {"sample": self.sample.to_dict()}),
+            **({} if self.found is None else {"groups": self.found.to_dict()}),
         }
 
     def __str__(self) -> str:

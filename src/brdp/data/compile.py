@@ -17,7 +17,7 @@ from brdp.data.bounding import UNIT, BoundingKey, first_in_group, hold_to_groups
 from brdp.data.conditions import predicate
 from brdp.data.kinds import kind_of, schema_of
 from brdp.data.sampling import Sample, in_sample
-from brdp.data.values import bin_index, number, present, steps
+from brdp.data.values import bin_index, number, present, steps, written
 from brdp.errors import InvalidInput
 from brdp.query.model import Query
 from brdp.query.resolve import resolve
@@ -98,7 +98,7 @@ def _projected(
         # rows of nobody in particular would all count as one unit's
         kept.append(unit.notnull())
         for index, name in enumerate(table.row_key):
-            columns[f"row_key_{index}"] = _known(rows, name, "row_key")
+            columns[f"row_key_{index}"] = written(_known(rows, name, "row_key"))
     groups = [f"group_{index}" for index in range(len(query.group_by))]
     for name, group in zip(groups, query.group_by, strict=True):
         columns[name] = rows[group.column]

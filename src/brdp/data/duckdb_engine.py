@@ -12,6 +12,12 @@ from brdp.catalog.schema import Schema
 from brdp.data.engine import Engine, EngineFailed
 from brdp.data.kinds import schema_of
 
+# see brdp.data.values.double_bits
+DOUBLE_BITS = (
+    "CREATE MACRO brdp_double_bits(value) AS "
+    "lower(lpad(hex(CAST(CAST(CAST(value AS DOUBLE) AS BIT) AS BIGINT)), 16, '0'))"
+)
+
 
 @final
 class DuckDBEngine(Engine):
@@ -38,6 +44,7 @@ class DuckDBEngine(Engine):
             )
             # as in every other engine, wherever this machine stands; for all cursors
             connection.execute("SET GLOBAL TimeZone = 'UTC'")
+            connection.execute(DOUBLE_BITS)
             if frame is not None:
                 connection.register("brdp_frame", frame)
             connection.execute(f"CREATE VIEW {self.NAME} AS {select}")

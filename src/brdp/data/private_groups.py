@@ -69,11 +69,19 @@ def private_groups(
     """Count the units of every combination of values in `columns`, each unit in at most
     table.group_limit of them.
 
-    The condition must be resolved. A missing value is no group's key, and a row that names no unit
-    counts nowhere. What leaves the engine is a key and a number for every group there is: memory
-    here grows with the groups, not with the rows.
+    The condition must be resolved. A missing value is no group's key, nor is one that cannot be asked for (text
+    with NUL or U+FFFD, whole numbers beyond 64 bits), and a row that names no unit counts nowhere. What leaves the
+    engine is a key and a number for every group there is: memory here grows with the groups, not with the rows.
     """
-    source = engine.table
+    expression = groups_expression(columns, where=where, table=table, source=engine.table, key=key)
+    found = engine.rows(expression)
+    return PrivateGroups({tuple(row[:-1]): int(row[-1]) for row in found if _askable(row[:-1])})
+
+
+def groups_expression(
+    columns: Sequence[str], *, where: Condition | None, table: Table, source: Any, key: BoundingKey
+) -> Any:
+    """Every combination of values in `columns` with its number of units, as an Ibis expression."""
     if not columns:
         raise InvalidInput("columns", expected="at least one column to group by", got="none")
     for name in columns:
@@ -91,9 +99,18 @@ def private_groups(
         rows = rows.mutate(first=first_in_group(rows, groups=groups)).filter(lambda r: r.first)
     else:
         rows = rows.filter(known).select(**chosen)
-    counted = rows.group_by(groups).aggregate(units=rows.count())
-    found = engine.rows(counted)
-    return PrivateGroups({tuple(row[:-1]): int(row[-1]) for row in found})
+    return rows.group_by(groups).aggregate(units=rows.count())
+
+
+def _askable(keys: Keys) -> bool:
+    """Whether every engine can be asked for these keys again; decided by the keys themselves, never by counts.
+
+    U+FFFD is what Spark writes for bytes that are no text: two of its groups could come back as one.
+    """
+    return not any(
+        "\x00" in key or "\ufffd" in key if isinstance(key, str) else abs(key) >= 2**63
+        for key in keys
+    )
 
 
 def _require_groupable(source: Any, name: str) -> None:

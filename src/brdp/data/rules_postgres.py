@@ -15,6 +15,7 @@ from typing import Any
 
 from brdp import _extras
 from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
+from brdp.data.values import double_bits
 
 # digits, no exponent and at most so many of them: certainly within the range of doubles
 PLAIN = r"^[^eE]*$"
@@ -61,7 +62,23 @@ def postgres_rules() -> Mapping[type, Rule]:
             raise TypeError("only text to doubles")
         return number_in_text(operation.arg.to_expr())
 
-    return {operations.HexDigest: digest, operations.TryCast: number}
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def float8send(value: float) -> bytes:
+        raise NotImplementedError  # the server's own
+
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def encode(value: bytes, form: str) -> str:
+        raise NotImplementedError  # the server's own
+
+    def bits(operation: Any) -> Any:
+        (value,) = operation.args
+        return encode(float8send(value.to_expr()), "hex")
+
+    return {
+        operations.HexDigest: digest,
+        operations.TryCast: number,
+        type(double_bits()(0.0).op()): bits,
+    }
 
 
 def number_in_text(text: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any
 
 from brdp import _extras
 from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
+from brdp.data.values import double_bits
 
 
 @cache
@@ -60,7 +61,23 @@ def spark_rules() -> Mapping[type, Rule]:
             return operation.to_expr()
         return operation.to_expr() + ibis.literal("+00")  # as DuckDB and PostgreSQL write UTC
 
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def java_method(owner: str, method: str, value: float) -> str:
+        raise NotImplementedError  # Spark's own
+
+    @ibis.udf.scalar.builtin(name="hex")  # type: ignore[untyped-decorator]
+    def hexadecimal(value: int) -> str:
+        raise NotImplementedError  # Spark's own
+
+    def bits(operation: Any) -> Any:
+        value = operation.args[0].to_expr()
+        # Java cannot be called with NULL
+        number = java_method("java.lang.Double", "doubleToLongBits", value.fill_null(0.0))
+        digits = hexadecimal(number.cast("int64")).lpad(16, "0").lower()
+        return ibis.cases((value.notnull(), digits))
+
     return {
+        type(double_bits()(0.0).op()): bits,
         operations.TryCast: number,
         operations.Sum: total,
         operations.Cast: written,

@@ -13,6 +13,7 @@ The naive twin in tests/data/twin.py states the same rules in Python.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from brdp import _extras
@@ -32,6 +33,30 @@ def present(column: Any) -> Any:
     ibis = _extras.require("ibis", extra="query")
     # NaN equals NaN in DuckDB, PostgreSQL and Spark alike
     return column.nullif(ibis.literal(float("nan"), column.type()))
+
+
+def written(column: Any) -> Any:
+    """A column as it is read by a hash: numbers that are no integers by the bits of their doubles, because every
+    engine writes them in another way; -0.0 as 0.0, and NaN as missing.
+    """
+    if kind_of(column.type()) is not Kind.REAL:
+        return column
+    ibis = _extras.require("ibis", extra="query")
+    value = number(column)
+    zero = ibis.literal(0.0, "float64")
+    return double_bits()(ibis.cases((value == zero, zero), else_=value))
+
+
+@cache
+def double_bits() -> Any:
+    """The 64 bits of a double as 16 hexadecimal digits: a macro of ours in DuckDB, put in other terms elsewhere."""
+    ibis = _extras.require("ibis", extra="query")
+
+    @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
+    def brdp_double_bits(value: float) -> str:
+        raise NotImplementedError  # the engine's
+
+    return brdp_double_bits
 
 
 def number(column: Any) -> Any:

@@ -80,6 +80,9 @@ def question(query: Query, table: Table) -> Question:
     if query.sample is not None:
         # an answer from all rows is another question's: it has another price
         form["sample"] = text_of(query.sample)
+    if query.groups_of is not None:
+        # which groups were named was paid for, and so was how small they may be
+        form["groups_of"] = query.groups_of
     text = json.dumps(form, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
     return Question(text, hashlib.sha256(text.encode()).hexdigest())
 

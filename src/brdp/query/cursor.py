@@ -52,6 +52,7 @@ RESERVED = frozenset(
         "SAMPLE",
         "ROWS_AT_LEAST",
         "ROWS_AT_MOST",
+        "GROUPS_OF",
     ]
 )
 
@@ -162,7 +163,7 @@ class Cursor:
                 remedy = did_you_mean(
                     self.peek().text,
                     ["WHERE", "GROUP BY", "CONFIDENCE", "EPSILON", "SIMULTANEOUS",
-                     "ROWS_AT_LEAST", "ROWS_AT_MOST", "SAMPLE", "AND", "OR"],
+                     "ROWS_AT_LEAST", "ROWS_AT_MOST", "SAMPLE", "GROUPS_OF", "AND", "OR"],
                 )  # fmt: skip
             self.fail(what, remedy=remedy)
 

@@ -125,6 +125,7 @@ class Builder:
     least_rows: int | None = None
     most_rows: int | None = None
     sampled: Fraction | None = None
+    units_of_groups: int | None = None
 
     def where(self, condition: Condition | str) -> Builder:
         """Only rows that satisfy a condition (text is read as in SQL); several calls must all hold."""
@@ -210,6 +211,12 @@ class Builder:
         """Answer from a secret sample of units: `sample(0.01)` looks at one unit in a hundred."""
         return replace(self, sampled=exact(rate, argument="sample"))
 
+    def groups_of(self, units: int) -> Builder:
+        """Find the keys of the group column in the data: a group of so many units or more is named as often as
+        the confidence says.
+        """
+        return replace(self, units_of_groups=units)
+
     def query(self) -> Query:
         """The finished question."""
         return Query(
@@ -223,6 +230,7 @@ class Builder:
             rows_at_least=self.least_rows,
             rows_at_most=self.most_rows,
             sample=self.sampled,
+            groups_of=self.units_of_groups,
         )
 
     def _with(self, aggregate: Aggregate, within: Number | None, name: str | None) -> Builder:

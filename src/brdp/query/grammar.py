@@ -32,7 +32,15 @@ from brdp.query.tokens import Form, Token, tokenize
 from brdp.query.where import condition
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MEAN", "HISTOGRAM")
-TAILS = ("CONFIDENCE", "EPSILON", "SIMULTANEOUS", "ROWS_AT_LEAST", "ROWS_AT_MOST", "SAMPLE")
+TAILS = (
+    "CONFIDENCE",
+    "EPSILON",
+    "SIMULTANEOUS",
+    "ROWS_AT_LEAST",
+    "ROWS_AT_MOST",
+    "SAMPLE",
+    "GROUPS_OF",
+)
 Result = TypeVar("Result")
 
 
@@ -109,6 +117,7 @@ class _Parser:
             rows_at_least=int(tail["ROWS_AT_LEAST"]) if "ROWS_AT_LEAST" in tail else None,
             rows_at_most=int(tail["ROWS_AT_MOST"]) if "ROWS_AT_MOST" in tail else None,
             sample=tail.get("SAMPLE"),
+            groups_of=int(tail["GROUPS_OF"]) if "GROUPS_OF" in tail else None,
         )
         return query
 
@@ -244,6 +253,8 @@ class _Parser:
                 found[token.word] = self._positive("an epsilon above 0")
             elif token.word == "SAMPLE":
                 found[token.word] = self._sample()
+            elif token.word == "GROUPS_OF":
+                found[token.word] = Fraction(self._whole("a number of units, 1 or above"))
             else:
                 found[token.word] = Fraction(self._whole("a number of rows, 1 or above"))
         return found

@@ -19,6 +19,7 @@ DEFAULT_CONFIDENCE = Fraction(95, 100)
 # rate is a float, without rounding.
 SAMPLE_BITS = 52
 LEAST_SAMPLE = Fraction(1, 1_000_000)
+MOST_UNITS_OF_GROUPS = 100_000
 
 
 @final
@@ -67,6 +68,8 @@ class Query:
     epsilon allows, or (given a confidence, or nothing more) as tight as it allows. `simultaneous`
     makes the confidence hold for all cells of the answer together. `sample` answers from a secret sample
     of units at that rate; bounds of sums and counts are then promised for `rows_at_most` rows of a group.
+    `groups_of` finds the keys of one column in the data: a group of so many units or more is named as often as
+    the confidence says (95 % where none is given).
     """
 
     table: str
@@ -79,6 +82,7 @@ class Query:
     rows_at_least: int | None = None
     rows_at_most: int | None = None
     sample: Fraction | None = None
+    groups_of: int | None = None
 
     def __post_init__(self) -> None:
         if not self.table:
@@ -102,6 +106,8 @@ class Query:
         check_rows(self.rows_at_least, self.rows_at_most)
         if self.sample is not None:
             check_sample(self.sample)
+        if self.groups_of is not None:
+            self._check_groups_of()
         if self.confidence is not None and not 0 < self.confidence < 1:
             raise InvalidInput(
                 "confidence",
@@ -114,6 +120,29 @@ class Query:
                 "epsilon", expected="a finite number above 0", got=float(self.epsilon)
             )
         self._check_bounds()
+
+    def _check_groups_of(self) -> None:
+        units = whole(groups_of=self.groups_of)
+        object.__setattr__(self, "groups_of", units)
+        if units > MOST_UNITS_OF_GROUPS:
+            raise InvalidInput("groups_of", expected=f"at most {MOST_UNITS_OF_GROUPS:,}", got=units)
+        if not self.group_by:
+            raise InvalidInput(
+                "groups_of",
+                expected="a GROUP BY whose keys are to be found",
+                got="none",
+                remedy="Add GROUP BY, or leave GROUPS_OF out.",
+            )
+        for clause, given in (("SAMPLE", self.sample), ("SIMULTANEOUS", self.simultaneous)):
+            if given:
+                raise InvalidInput(
+                    "groups_of",
+                    expected=f"a query without {clause}",
+                    got=clause,
+                    remedy="How many groups will be found is not known beforehand."
+                    if self.simultaneous
+                    else "Groups found in a sample are not there yet.",
+                )
 
     def _check_bounds(self) -> None:
         unbounded = [item.name for item in self.items if item.within is None]

@@ -59,12 +59,12 @@ def resolve(query: Query, table: Table, schema: Schema | None = None) -> Query:
         )
     names = _Names(schema)
     where = None if query.where is None else _where(query.where, names)
-    groups = tuple(_group(group, where, table, names) for group in query.group_by)
+    find = query.groups_of is not None
+    groups = tuple(_group(group, where, table, names, find=find) for group in query.group_by)
+    if find:
+        _one_to_find(groups)
     items = tuple(_item(item, table, names) for item in query.items)
-    cells = math.prod(len(group.keys or ()) for group in groups)
-    for item in items:
-        if isinstance(item.aggregate, Histogram):
-            cells *= len(item.aggregate.edges) - 1
+    cells = cells_of_key(groups, items)
     if cells > MOST_CELLS:
         raise InvalidInput(
             "query",
@@ -80,6 +80,30 @@ def resolve(query: Query, table: Table, schema: Schema | None = None) -> Query:
         items=items,
         rows_at_least=query.rows_at_least or table.rows_at_least,
         rows_at_most=query.rows_at_most or table.rows_at_most,
+    )
+
+
+def cells_of_key(groups: Iterable[Group], items: Iterable[Item]) -> int:
+    """How many combinations of listed keys and bins there are; for each key that is still to be found."""
+    cells = math.prod(len(group.keys) for group in groups if group.keys is not None)
+    for item in items:
+        if isinstance(item.aggregate, Histogram):
+            cells *= len(item.aggregate.edges) - 1
+    return cells
+
+
+def _one_to_find(groups: tuple[Group, ...]) -> None:
+    """Refuse GROUPS_OF where not exactly one column has keys to be found."""
+    unlisted = [group.column for group in groups if group.keys is None]
+    if len(unlisted) == 1:
+        return
+    raise InvalidInput(
+        "groups_of",
+        expected="one column of GROUP BY whose keys nobody listed",
+        got=", ".join(unlisted) or "public keys for every column",
+        remedy="Group by one such column at a time, or list the keys of the others."
+        if unlisted
+        else "Leave GROUPS_OF out: public keys are all answered, and cost nothing.",
     )
 
 
@@ -177,19 +201,23 @@ def _units(aggregate: CountDistinctUnits, table: Table, names: _Names) -> Aggreg
     return CountDistinctUnits()
 
 
-def _group(group: Group, where: Condition | None, table: Table, names: _Names) -> Group:
+def _group(
+    group: Group, where: Condition | None, table: Table, names: _Names, *, find: bool
+) -> Group:
     column = names.true(group.column)
     names.require(
         column, (Kind.TEXT, Kind.INTEGER, Kind.BOOLEAN), purpose="grouping by public keys"
     )
     keys = group.keys or _keys_of(where, column) or table.column(column).categories
+    if not keys and find:
+        return Group(column)
     if not keys:
         raise InvalidInput(
             f"GROUP BY {column}",
             expected="public keys for its groups",
             got="none",
-            remedy=f"List them in the query (WHERE {column} IN (...)), or let the owner add "
-            "categories. Groups found from the data are not there yet.",
+            remedy=f"List them in the query (WHERE {column} IN (...)), let the owner add categories, or have "
+            "groups of 50 units or more found in the data: GROUPS_OF 50.",
         )
     _key_kind(column, keys, names)
     return Group(column, keys)

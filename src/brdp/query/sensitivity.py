@@ -25,6 +25,9 @@ from brdp.query.totals import (
     resolution_of,
 )
 
+# Of groups that are found in the data there may be any number.
+ANY_NUMBER = 1 << 62
+
 
 @final
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Sensitivity:
 
 
 def sensitivity(total: Total, *, query: Query, table: Table) -> Sensitivity:
-    """The sensitivity of one total of a resolved query."""
+    """The sensitivity of one total of a resolved query; of groups to be found, whichever are named."""
     groups = _number_of_groups(query)
     rows = table.rows_per_unit
     # a unit reaches a group only with a row, so k rows reach at most k groups
@@ -103,6 +106,8 @@ def _row_range(total: Total) -> tuple[int, int]:
 
 def _number_of_groups(query: Query) -> int:
     for group in query.group_by:
+        if group.keys is None and query.groups_of is not None:
+            return ANY_NUMBER
         if group.keys is None:
             raise InvalidInput(
                 f"GROUP BY {group.column}",

@@ -47,6 +47,8 @@ def to_text(query: Query) -> str:
         parts.append(f"ROWS_AT_MOST {query.rows_at_most}")
     if query.sample is not None:
         parts.append("SAMPLE " + _number(query.sample))
+    if query.groups_of is not None:
+        parts.append(f"GROUPS_OF {query.groups_of}")
     if query.epsilon is not None:
         parts.append("EPSILON " + _number(query.epsilon))
     if query.confidence is not None:

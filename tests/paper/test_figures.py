@@ -58,12 +58,23 @@ def overlaps(figure: Any) -> list[tuple[str, str]]:
     return found
 
 
+def cut_off(figure: Any) -> list[str]:
+    """Texts that run over the edge of the figure by more than a pixel."""
+    wide, high = figure.canvas.get_width_height()
+    return [
+        text
+        for text, box in texts_of(figure)
+        if box.x0 < -1 or box.y0 < -1 or box.x1 > wide + 1 or box.y1 > high + 1
+    ]
+
+
 def check(panel: Panel) -> None:
     rows = panel.compute(lambda words: None)
     with style.drawing():
         figure = panel.draw(rows)
         try:
             assert overlaps(figure) == []
+            assert cut_off(figure) == []
             for axes in figure.axes:
                 shared_x = axes.get_shared_x_axes().get_siblings(axes)
                 shared_y = axes.get_shared_y_axes().get_siblings(axes)
@@ -100,6 +111,15 @@ def test_control_overlapping_texts_are_found() -> None:
         axes[0, 0].text(0.5, 0.5, "one")
         axes[0, 0].text(0.52, 0.5, "other")
         assert ("one", "other") in overlaps(figure)
+
+
+def test_control_texts_over_the_edge_are_found() -> None:
+    with style.drawing():
+        figure, axes = style.new_figure(3.0, 2.0)
+        axes[0, 0].set_title(
+            "a title that is far longer than the axes below it are wide, and so is cut"
+        )
+        assert len(cut_off(figure)) == 1
 
 
 @pytest.mark.slow

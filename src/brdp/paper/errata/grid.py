@@ -168,9 +168,7 @@ def theorem_2_frequency() -> tuple[Frequency, ...]:
         )
         claim = f"Theorem 2, {word} kernel at (ε_y, δ), symmetric bounds"
         out.append(
-            Frequency(
-                claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2 broken, {word}"
-            )
+            Frequency(claim, _AXES, broken(at.delta, exact), exact.size, f"Theorem 2, {word}")
         )
     out.append(_theorem_2_narrow())
     out.append(_theorem_2_lopsided())
@@ -193,7 +191,7 @@ def _theorem_2_narrow() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2 broken, Laplace, narrow",
+        "Theorem 2, Laplace, narrow",
     )
 
 
@@ -216,7 +214,7 @@ def _theorem_2_lopsided() -> Frequency:
         grid,
         fails,
         total,
-        "Theorem 2 broken, Gaussian, lopsided",
+        "Theorem 2, Gaussian, lopsided",
     )
 
 

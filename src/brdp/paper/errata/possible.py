@@ -9,12 +9,12 @@ import numpy as np
 from brdp.paper.accountants import calibrated_laplace
 from brdp.paper.errata import grid
 from brdp.paper.errata.erratum import Evidence, Frequency
-from brdp.paper.formulas.budget import laplace_for, optimal_split
+from brdp.paper.formulas.budget import laplace_for, optimal_split, split_at
 from brdp.paper.formulas.kernel import Floats
 from brdp.paper.formulas.leakage import baseline_rate
 from brdp.paper.formulas.noise import acceptance_rate
 from brdp.paper.formulas.subsampling import CountQuery, optimal_sampling_rate
-from brdp.paper.truth import exact_plan, largest_acceptance
+from brdp.paper.truth import exact_plan, largest_acceptance, split_curve
 
 _SPLITS = np.linspace(0.001, 1.0, 1000)
 _PURE_EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 5.0)
@@ -94,6 +94,10 @@ def small_claims() -> tuple[Evidence, ...]:
         epsilon=2.0, delta=1e-5, sensitivity=1.0, lower=-1.0, upper=1.0,
         kernel_for=grid.KERNELS[0][1],
     )  # fmt: skip
+    costly = split_at(
+        2.0, epsilon=1.0, delta=1e-5, sensitivity=1.0, lower=-1.0, upper=1.0,
+        kernel_for=grid.KERNELS[0][1],
+    )  # fmt: skip
     laplace, gaussian = (
         exact_plan(sensitivity=22.0, within=5.0, epsilon=3.0, delta=1e-5, kernel=kernel).acceptance
         for kernel in ("laplace", "gaussian")
@@ -116,5 +120,11 @@ def small_claims() -> tuple[Evidence, ...]:
             "acceptance (one; the other)",
             float(laplace),
             float(gaussian),
+        ),
+        Evidence(
+            f"(cc) Gaussian kernel at (2, 1e-5), (1, 1e-5) asked for, Δ = θ = 1: q = {float(costly.rate):g}",
+            "δ at ε = 1",
+            1e-5,
+            float(split_curve(costly.at(0)).delta(epsilon=1.0)),
         ),
     )

@@ -109,7 +109,7 @@ class ErrataPanel(Panel):
         right.grid(visible=False, axis="y")
         right.set_ylim(-0.7, len(counts) - 0.3)
         right.set_xlabel("share of settings")
-        style.letter(right, "(b) how often each fault shows")
+        style.letter(right, "(b) how often each shows")
         return figure
 
     def sentences(self, rows: Rows) -> tuple[str, ...]:

@@ -82,7 +82,7 @@ class TablePanel(Panel):
         return (
             "The table states neither Δ nor θ nor the sampling rate: Δ = θ = 1 and p = "
             f"{self.sampling_rate:g} are taken, the rate that comes nearest to its SMP-Gau cells. Both rows "
-            "use the mechanism at (0.1, 1e-5).",
+            "use the mechanism at (0.1, 1e-5). Its run times have no unit; seconds are taken.",
             "The paper amplifies the sampled columns after composing. That is valid when one Poisson sample "
             "serves all queries, so their true cost is given for that: the exact composition at sensitivity "
             "Δ/p, then amplified. With a fresh sample for each query the same noise costs what the CSV "

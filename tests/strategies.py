@@ -214,14 +214,14 @@ def integer_staircase_cases(draw: st.DrawFn) -> Case:
 @st.composite
 def discrete_laplace_cases(draw: st.DrawFn) -> Case:
     sensitivity = draw(st.one_of(st.just(1), st.integers(1, 10), st.sampled_from([100, 1000])))
-    scale = draw(log_uniform(max(1e-3 * sensitivity, 0.05), 1e6 * sensitivity))
+    scale = draw(log_uniform(1e-3 * sensitivity, 1e6 * sensitivity))
     return draw(recyclers(twin_kernels.DiscreteLaplace(scale), float(sensitivity)))
 
 
 @st.composite
-def discrete_gaussian_cases(draw: st.DrawFn, widest: float = 400.0) -> Case:
+def discrete_gaussian_cases(draw: st.DrawFn, widest: float = 600.0) -> Case:
     sensitivity = draw(st.one_of(st.just(1), st.integers(1, 10), st.sampled_from([100, 1000])))
-    sigma = draw(log_uniform(max(1e-3 * sensitivity, 0.05), widest))
+    sigma = draw(log_uniform(1e-3 * sensitivity, widest))
     return draw(recyclers(twin_kernels.DiscreteGaussian(sigma), float(sensitivity)))
 
 

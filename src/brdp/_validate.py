@@ -9,6 +9,9 @@ import math
 from collections.abc import Callable
 from numbers import Integral, Real
 
+import numpy as np
+from numpy.typing import NDArray
+
 from brdp.errors import InvalidInput
 
 SHORTEST, LONGEST = 1e-75, 1e75
@@ -69,6 +72,26 @@ def below_one(*, remedy: str = "", **named: object) -> float:
 def between_zero_and_one(*, remedy: str = "", **named: object) -> float:
     """Let through a number in (0, 1), both ends left out."""
     return _number(named, "a number in (0, 1)", lambda x: 0 < x < 1, remedy)
+
+
+def numbers(*, remedy: str = "", **named: object) -> NDArray[np.float64]:
+    """Let through a number or an array of numbers, infinities and NaN among them."""
+    name, value = _only(named)
+    try:
+        return np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(
+            name, expected="a number or an array of them", got=value, remedy=remedy
+        ) from error
+
+
+def shares(*, remedy: str = "", **named: object) -> NDArray[np.float64]:
+    """Let through a number in [0, 1] or an array of them."""
+    name, value = _only(named)
+    array = numbers(remedy=remedy, **named)
+    if not np.all((array >= 0) & (array <= 1)):
+        raise InvalidInput(name, expected="numbers in [0, 1]", got=value, remedy=remedy)
+    return array
 
 
 def whole(*, least: int = 1, remedy: str = "", **named: object) -> int:

@@ -66,6 +66,9 @@ def test_plot_writes_a_picture(tmp_path, capsys):
         ["plan", "--sensitivity", "0", "--within", "3", "--epsilon", "1"],
         ["plan", "--sensitivity", "1", "--within", "3", "--epsilon", "1", "--kernel", "gaussian"],
         ["plan", "--sensitivity", "1", "--within", "nan", "--epsilon", "1"],
+        ["plan", "--sensitivity", "1", "--within", "1", "--epsilon", "1", "--delta", "-1e-5"],
+        ["plan", "--sensitivity", "1", "--within", "1", "--confidence", "1"],
+        ["plan", "--sensitivity", "1", "--within", "0.5", "--epsilon", "1", "--integer"],
         ["plan", "--sensitivity", "1", "--within", "1", "--epsilon", "1", "--plot", "noise.xyz"],
         [
             "plan",
@@ -86,6 +89,34 @@ def test_bad_input_is_one_line_on_stderr_and_status_2(arguments):
     assert done.stdout == ""
     assert len(done.stderr.strip().splitlines()) == 1
     assert "expected" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["plan"],
+        ["bogus"],
+        ["plan", "--sensitivity", "one", "--within", "1", "--epsilon", "1"],
+        ["plan", "--sensitivity", "1", "--within", "1", "--epsilon", "1", "--confidence", "0.9"],
+        ["plan", "--sensitivity", "1", "--within", "1", "--epsilon", "1", "--kernel", "cauchy"],
+    ],
+)
+def test_arguments_that_cannot_be_read_are_one_line_too(arguments):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "--help" in done.stderr
+
+
+def test_the_table_tells_what_recycling_gains_and_marks_the_plan(capsys):
+    """Plain and recycled agree to two decimals here, and differ in the third."""
+    assert main([*PLAN, "--epsilon", "1"]) == 0
+    printed = capsys.readouterr().out
+    (row,) = [line for line in printed.splitlines() if "*" in line and not line.startswith("*")]
+    assert row.startswith("staircase")
+    _, plain, _, recycled, _ = row.split()
+    assert float(recycled) > float(plain)
 
 
 def test_help_lists_every_command():

@@ -158,6 +158,23 @@ def test_a_bound_inside_the_asked_one_helps_a_gaussian():
     assert plan.noise.recycler.edges[1] < 3.3
 
 
+def test_a_cost_without_an_epsilon_is_infinite_and_leaves_the_other_kernels():
+    """Gaussian noise has no epsilon at delta 0: a cost that asks for one leaves it out, and does not fail."""
+    plan = brdp.plan(sensitivity=1, within=3, epsilon=1, delta=1e-5, cost=pure_cost)
+    assert isinstance(plan.noise, brdp.Laplace | brdp.Staircase)
+    assert "gaussian" not in {a.kernel for a in plan.alternatives}
+    assert plan.noise.privacy(sensitivity=1).epsilon(delta=0) <= 1
+
+
+def pure_cost(curve: brdp.Curve) -> float:
+    return curve.epsilon(delta=0)
+
+
+def test_pure_releases_compose_to_a_pure_epsilon():
+    total = brdp.compose({brdp.Laplace(3).privacy(): 3, brdp.Laplace(2).privacy(): 1})
+    assert 1.5 <= total.epsilon(delta=0) <= 1.5 * (1 + 1e-14)
+
+
 def test_plans_are_values():
     one, two = (brdp.plan(sensitivity=1, within=2, epsilon=1, delta=1e-6) for _ in range(2))
     assert one == two
@@ -192,6 +209,10 @@ GOOD = {"sensitivity": 1, "within": 3, "epsilon": 1.0, "delta": 1e-5}
         ({"count": 0}, "count"),
         ({"count": 1.5}, "count"),
         ({"count": 2, "cost": lambda curve: 1.0}, "cost"),
+        ({"cost": 3}, "cost"),
+        ({"cost": lambda curve: math.nan}, "cost"),
+        ({"cost": lambda curve: -curve.epsilon(delta=1e-5)}, "cost"),
+        ({"integer": "no"}, "integer"),
     ],
 )
 def test_bad_input_names_the_argument_and_what_would_be_right(bad, argument):
@@ -214,7 +235,10 @@ def test_bad_input_names_the_argument_and_what_would_be_right(bad, argument):
         (lambda: brdp.Recycled(brdp.Gaussian(1), within=0, rate=1), "within"),
         (lambda: brdp.Recycled(brdp.Gaussian(1), within=1), "within"),
         (lambda: brdp.Recycled(brdp.Gaussian(1), levels=[(2, 1), (1, 0.5)]), "levels"),
-        (lambda: brdp.Recycled(brdp.Gaussian(1), levels=[(1, 1), (math.inf, -0.5)]), "keeps"),
+        (lambda: brdp.Recycled(brdp.Gaussian(1), levels=[(1, 1), (math.inf, -0.5)]), "levels"),
+        (lambda: brdp.Recycled(brdp.Gaussian(1), levels=[(1, math.nan), (math.inf, 1)]), "levels"),
+        (lambda: brdp.Recycled(brdp.DiscreteLaplace(1), within=0.5, rate=0.5), "within"),
+        (lambda: brdp.Recycled(brdp.DiscreteLaplace(1), within=(-3, 0.5), rate=0.5), "within"),
         (lambda: brdp.Recycled("gaussian", within=1, rate=0.5), "kernel"),
         (lambda: brdp.Gaussian(0), "sigma"),
         (lambda: brdp.Laplace(math.inf), "scale"),
@@ -228,9 +252,16 @@ def test_bad_input_names_the_argument_and_what_would_be_right(bad, argument):
         (lambda: brdp.Gaussian(1).privacy().delta(epsilon=-1), "epsilon"),
         (lambda: brdp.Gaussian(1).privacy().delta(epsilon=math.nan), "epsilon"),
         (lambda: brdp.Gaussian(1).privacy().epsilon(delta=1), "delta"),
+        (lambda: brdp.Gaussian(1).privacy().epsilon(delta=0), "delta"),
+        (lambda: brdp.DiscreteGaussian(3).privacy().epsilon(delta=0), "delta"),
+        (lambda: brdp.Gaussian(1).privacy().compose(3).epsilon(delta=0), "delta"),
         (lambda: brdp.Gaussian(1).privacy().renyi(order=1), "order"),
         (lambda: brdp.Gaussian(1).pmf(0), "pmf"),
+        (lambda: brdp.Gaussian(1).pdf("a"), "x"),
+        (lambda: brdp.Gaussian(1).ppf(1.5), "u"),
+        (lambda: brdp.Recycled(brdp.Laplace(1), within=1, rate=0.5).ppf([0.5, math.nan]), "u"),
         (lambda: brdp.Gaussian(1).sample(-1), "size"),
+        (lambda: brdp.Gaussian(1).sample(3, rng=5), "rng"),
     ],
 )
 def test_bad_noise_and_curve_input(make, argument):
@@ -247,6 +278,9 @@ def test_rising_weights_on_the_line_are_refused():
 def test_full_recycling_below_the_boundary_mass_costs_infinity():
     """With rate 1 the edge of the bounds tells neighbours apart: no epsilon holds below its mass."""
     noise = brdp.Recycled(brdp.Gaussian(1), within=2, rate=1)
-    assert noise.privacy().epsilon(delta=1e-5) == math.inf
+    with pytest.raises(InvalidInput, match=r"^delta: expected at least 0\.1424.* got 1e-05"):
+        noise.privacy().epsilon(delta=1e-5)
+    assert noise.privacy().epsilon_bounds(delta=1e-5)[1] == math.inf
+    assert noise.privacy().compose(3).epsilon(delta=1e-5) == math.inf
     edge = noise.cdf(-1.0)
     assert noise.privacy().epsilon(delta=float(edge) * 1.0001) < math.inf

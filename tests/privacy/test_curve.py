@@ -207,7 +207,7 @@ def test_scales_beyond_all_reason_neither_warn_nor_fail(kernel, scale):
                 deltas = ours.delta(epsilon=[0.0, 1e-3, 1.0, 30.0])
                 assert np.all((deltas >= 0) & (deltas <= 1))
                 assert np.all(np.diff(deltas) <= 0)
-                assert ours.epsilon(delta=1e-5) >= 0
+                assert ours.epsilon_or_infinity(delta=1e-5) >= 0
                 assert ours.renyi(order=3) >= 0
 
 

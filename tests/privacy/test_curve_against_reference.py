@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 import brdp
+from brdp.errors import InvalidInput
 from tests.reference import calibrate, curve, kernels, recycled, renyi
 from tests.strategies import FAMILIES, FRESH, SAME, Case, log_uniform, with_epsilon
 
@@ -106,17 +107,30 @@ def test_delta_at_length(family):
     hold_deltas(family, FRESH, 50 * QUICK[family])
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("epsilon", [0.04, 20.5])
+@pytest.mark.parametrize("bounds", [(-1000.0, 700.0), (-1000.0, 1000.0)])
+def test_delta_of_a_staircase_bounded_a_thousand_scales_out(bounds, epsilon):
+    """The twin goes stair by stair, too slowly to draw such bounds among the others."""
+    case = Case(kernels.Staircase(0.3, 1.0, 0.7), 1.0, bounds, 1 - 1e-9)
+    assert_delta(case, epsilon, true_delta(case, epsilon))
+
+
 def assert_epsilon(case: Case, target: float) -> None:
     """On the private side with no tolerance, and not above what is needed by more than 1e-9 or the curve's error."""
     twin, ours = case.twin(), case.curve()
-    found = ours.epsilon(delta=target)
+    found = ours.epsilon_or_infinity(delta=target)
     note(f"delta {target!r}: epsilon {found!r}")
     lower, upper = ours.epsilon_bounds(delta=target)
     assert 0 <= lower <= found <= upper
     if math.isinf(found):
         # nothing less than the mass that the neighbour never shows
         assert curve.delta(twin, case.sensitivity, 700) > mpf(target)
+        with pytest.raises(InvalidInput, match=r"^delta: expected at least"):
+            ours.epsilon(delta=target)
         return
+    assert ours.epsilon(delta=target) == found
     there = curve.delta(twin, case.sensitivity, found)
     assert there <= mpf(target)
     if found == 0:
@@ -243,6 +257,25 @@ def test_renyi_of_theory(kernel, within, sensitivity, order, expected):
 
 
 @pytest.mark.parametrize(
+    ("kernel", "bounds", "order"),
+    [
+        (kernels.Gaussian(1e6), (-1e6, 1e6), 2.0),
+        (kernels.Gaussian(1e6), (-3e6, 2.1e6), 5.0),
+        (kernels.Laplace(1e4), (-1e5, 1e5), 2.0),
+        (kernels.Laplace(1e6), (-3e7, 0.7), 9.0),
+    ],
+)
+@pytest.mark.parametrize("sensitivity", [1.0, math.pi / 3])
+def test_small_moments_see_short_pieces_far_out(kernel, bounds, order, sensitivity):
+    """Beside a far bound lies a piece as long as the sensitivity: the difference of its ends has lost digits."""
+    case = Case(kernel, sensitivity, bounds, 0.5)
+    expected = renyi.renyi(case.twin(), sensitivity, order)
+    found = case.curve().renyi(order=order)
+    assert relative(found, expected) < 2e-12
+    assert found >= expected
+
+
+@pytest.mark.parametrize(
     ("kernel", "expected"), [(brdp.Gaussian(2.5), 1.528575119), (brdp.Laplace(1.2), 1.526452827)]
 )
 def test_epsilon_of_theory(kernel, expected):
@@ -330,7 +363,7 @@ def test_truncated_noise_never_gets_below_its_boundary_mass():
     )
     assert_delta(case, 40.0, floor)
     ours = case.curve()
-    assert math.isinf(ours.epsilon(delta=float(floor) * 0.999))
+    assert math.isinf(ours.epsilon_or_infinity(delta=float(floor) * 0.999))
     assert ours.epsilon(delta=float(floor) * 1.001) < math.inf
     assert math.isinf(ours.renyi(order=2))
 

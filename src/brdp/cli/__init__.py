@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 import sys
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 COMMANDS = (
     "plan",
@@ -24,6 +26,7 @@ COMMANDS = (
     "reproduce",
 )
 BAD_INPUT, REFUSED_BY_BUDGET = 2, 3
+NEGATIVE_NUMBER = re.compile(r"^-(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$|^-inf$")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,8 +46,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
+class OneLineParser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and reads -1e-5 as a number, so that the command can say what it expects."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._negative_number_matcher = NEGATIVE_NUMBER
+
+    def error(self, message: str) -> NoReturn:
+        said = " ".join(message.split())
+        self.exit(BAD_INPUT, f"{self.prog}: {said} (`{self.prog} --help` explains)\n")
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = OneLineParser(
         prog="brdp",
         description="Differential privacy that starts from the error you can accept.",
         epilog="`brdp COMMAND --help` explains a command.",

@@ -7,7 +7,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from brdp.planning import Plan
+    from brdp.planning import Alternative, Plan
+
+# Digits beyond the usual that the table takes to tell the plan from what it was chosen over.
+MOST_DIGITS_MORE = 3
 
 
 def add_parser(subparsers: Any) -> None:
@@ -71,17 +74,33 @@ def run(args: argparse.Namespace) -> int:
 
 
 def compared(found: Plan, *, by_epsilon: bool) -> str:
-    """Lay out what every kernel would have given, plain and recycled."""
+    """Lay out what every kernel would have given, plain and recycled; a star marks the plan."""
     from brdp.cli.output import columns
-    from brdp.planning.result import percent
 
+    chosen = next(a for a in found.alternatives if a.noise == found.noise)
+    plain = [a for a in found.alternatives if not a.recycled] if chosen.recycled else []
+    # as many digits as it takes to see what recycling gains
+    telling = (
+        more
+        for more in range(MOST_DIGITS_MORE + 1)
+        if _worth(chosen, by_epsilon, more) not in {_worth(a, by_epsilon, more) for a in plain}
+    )
+    more = next(telling, 0)
     cells = {
-        (a.kernel, a.recycled): f"{a.epsilon:.4g}" if by_epsilon else percent(a.acceptance)
+        (a.kernel, a.recycled): _worth(a, by_epsilon, more) + ("*" if a is chosen else " ")
         for a in found.alternatives
     }
     names = list(dict.fromkeys(a.kernel for a in found.alternatives))
     rows = [
-        [name, *(cells.get((name, recycled), "-") for recycled in (False, True))] for name in names
+        [name, *(cells.get((name, recycled), "- ") for recycled in (False, True))] for name in names
     ]
     what = "least epsilon by kernel" if by_epsilon else "within the bound, by kernel"
-    return columns([what, "plain", "recycled"], rows)
+    return columns([what, "plain ", "recycled "], rows) + "\n* the plan"
+
+
+def _worth(alternative: Alternative, by_epsilon: bool, more: int) -> str:
+    from brdp.planning.result import percent
+
+    if by_epsilon:
+        return f"{alternative.epsilon:.{4 + more}g}"
+    return percent(alternative.acceptance, more=more)

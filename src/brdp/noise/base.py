@@ -83,7 +83,7 @@ class Noise(abc.ABC):
     @final
     def pdf(self, x: ArrayLike) -> Floats:
         """Density, or probability mass on the integers."""
-        return np.exp(self.log_pdf(x))
+        return np.exp(self.log_pdf(_validate.numbers(x=x)))
 
     @final
     def pmf(self, x: ArrayLike) -> Floats:
@@ -95,7 +95,7 @@ class Noise(abc.ABC):
     @final
     def cdf(self, x: ArrayLike) -> Floats:
         """P(N <= x)."""
-        return np.exp(self.log_mass(-np.inf, x))
+        return np.exp(self.log_mass(-np.inf, _validate.numbers(x=x)))
 
     @final
     def acceptance(self, *, within: float | tuple[float, float]) -> float:
@@ -164,7 +164,7 @@ class Kernel(Noise):
     @final
     def sample(self, size: int, rng: np.random.Generator | None = None) -> Floats:
         size = _validate.whole(size=size, least=0)
-        generator = np.random.default_rng() if rng is None else rng
+        generator = generator_of(rng)
         # 1 - random() lies in (0, 1]: halving it and drawing the sign apart keeps both tails alike
         magnitude = -self.ppf((1.0 - generator.random(size)) / 2)
         if not self.lattice:
@@ -174,6 +174,20 @@ class Kernel(Noise):
 
 
 KEEP_ALL = Recycler(edges=(), keeps=(1.0,))
+
+
+def generator_of(rng: object) -> np.random.Generator:
+    """Numpy's generator: the one given, or one that nobody seeded."""
+    if rng is None:
+        return np.random.default_rng()
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidInput(
+            "rng",
+            expected="a numpy generator",
+            got=rng,
+            remedy="Use numpy.random.default_rng(seed).",
+        )
+    return rng
 
 
 def interval(within: Any) -> tuple[float, float]:

@@ -105,7 +105,7 @@ class DiscreteGaussian(Kernel):
         return mass
 
     def ppf(self, u: ArrayLike) -> Floats:
-        u = np.asarray(u, dtype=np.float64)
+        u = _validate.shares(u=u)
         if self.sigma > WIDE:
             # cdf(k) = ndtr((k + 1/2) / sigma) to 1e-10 of the tail
             return np.ceil(self.sigma * scipy.special.ndtri(u) - 0.5) + 0.0

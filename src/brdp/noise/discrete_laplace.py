@@ -56,7 +56,7 @@ class DiscreteLaplace(Kernel):
             return np.where((high >= low) & (near < np.inf), mass, -np.inf)
 
     def ppf(self, u: ArrayLike) -> Floats:
-        u = np.asarray(u, dtype=np.float64)
+        u = _validate.shares(u=u)
         log_one_plus_a = math.log1p(math.exp(-1 / self.scale))
         with np.errstate(divide="ignore"):
             # P(N <= -k) = a^k / (1 + a) for k >= 0, and P(N > k) = a^(k+1) / (1 + a)

@@ -48,7 +48,7 @@ class Gaussian(Kernel):
         return log_normal_mass(low / self.sigma, high / self.sigma, width=width)
 
     def ppf(self, u: ArrayLike) -> Floats:
-        return self.sigma * scipy.special.ndtri(np.asarray(u, dtype=np.float64))
+        return self.sigma * scipy.special.ndtri(_validate.shares(u=u))
 
     def upper_moments(self, low: float) -> tuple[float, float]:
         z = low / self.sigma

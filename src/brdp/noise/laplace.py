@@ -40,7 +40,7 @@ class Laplace(Kernel):
         return log_laplace_mass(low, high, scale=self.scale)
 
     def ppf(self, u: ArrayLike) -> Floats:
-        u = np.asarray(u, dtype=np.float64)
+        u = _validate.shares(u=u)
         with np.errstate(divide="ignore"):
             magnitude: Floats = -self.scale * np.log(2 * np.minimum(u, 1 - u))
         return np.where(u < 0.5, -magnitude, magnitude)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from brdp import _validate
 from brdp.errors import InvalidInput
-from brdp.noise.base import Floats, Kernel, Noise, interval
+from brdp.noise.base import Floats, Kernel, Noise, generator_of, interval
 from brdp.noise.quadrature import NODES, WEIGHTS
 from brdp.noise.recycler import Recycler
 
@@ -178,7 +178,7 @@ class Recycled(Noise):
 
     def ppf(self, u: ArrayLike) -> Floats:
         """Quantiles, by finding the cell and asking the kernel within it."""
-        u = np.asarray(u, dtype=np.float64)
+        u = _validate.shares(u=u)
         starts, ends = _cells(self._recycler, lattice=self.lattice)
         keeps = np.asarray(self._recycler.keeps)
         with np.errstate(divide="ignore"):
@@ -231,7 +231,7 @@ class Recycled(Noise):
                 got=size,
                 remedy="The literal loop would not end in your time: use ppf on uniform draws.",
             )
-        generator = np.random.default_rng() if rng is None else rng
+        generator = generator_of(rng)
         values = np.empty(size)
         done = 0
         while done < size:
@@ -296,6 +296,13 @@ def _edge_beyond(bound: float) -> float:
             got=bound,
             remedy="Use a coarser resolution, so that the bound is fewer steps.",
         )
+    if 0 < abs(bound) < 1:
+        raise InvalidInput(
+            "within",
+            expected="bounds of at least one step, which is 1 on the integers (or of 0, for the 0 alone)",
+            got=bound,
+            remedy="Widen the bound, or use a finer lattice.",
+        )
     return math.floor(bound) + 0.5
 
 
@@ -317,5 +324,12 @@ def _levels(levels: Sequence[tuple[float, float]], *, lattice: bool) -> Recycler
         )
     inner = [_edge_beyond(b) for b in bounds[:-1]] if lattice else bounds[:-1]
     keeps = [keep for _, keep in pairs]
+    if not all(0 <= keep <= 1 for keep in keeps) or max(keeps) == 0:
+        raise InvalidInput(
+            "levels",
+            expected="weights in [0, 1], not all of them 0",
+            got=levels,
+            remedy=LEVELS_REMEDY,
+        )
     edges = (*(-edge for edge in reversed(inner)), *inner)
     return Recycler(edges=edges, keeps=(*reversed(keeps[1:]), *keeps))

@@ -113,7 +113,7 @@ class Staircase(Kernel):
             )
 
     def ppf(self, u: ArrayLike) -> Floats:
-        u = np.asarray(u, dtype=np.float64)
+        u = _validate.shares(u=u)
         tail = np.minimum(u, 1 - u)
         with np.errstate(divide="ignore", invalid="ignore"):
             # past the edge of stair j lies top * step * a^(j+1) / (1-a)

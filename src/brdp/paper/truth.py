@@ -60,7 +60,8 @@ class TrueCost:
 def true_cost(curve: Curve, *, epsilon: float, delta: float, count: int = 1) -> TrueCost:
     """The exact cost beside a promise of (epsilon, delta), after `count` releases."""
     total = curve if count == 1 else compose({curve: count})
-    return TrueCost(float(total.delta(epsilon=epsilon)), float(total.epsilon(delta=delta)))
+    least = float(total.epsilon_or_infinity(delta=delta))
+    return TrueCost(float(total.delta(epsilon=epsilon)), least)
 
 
 def largest_safe_rate(

@@ -11,9 +11,10 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import final
 
-from brdp.errors import NotPossible
+from brdp.errors import InvalidInput, NotPossible
 from brdp.noise.base import Noise
 from brdp.planning.families import Family
 from brdp.planning.request import Candidate
@@ -25,6 +26,8 @@ WIDEST, LEAST_WEIGHT = 8.0, 1e-7
 GOLDEN = (math.sqrt(5) - 1) / 2
 GOLDEN_STEPS = 14
 MOST_TRIALS = 60
+# logs of scales beyond which no kernel is
+FURTHEST = 170.0
 
 
 @final
@@ -37,8 +40,19 @@ class Company:
     cost: Cost
 
     def price(self, noise: Noise) -> float:
-        """Return the cost of that noise at this sensitivity."""
-        return self.cost(noise.privacy(sensitivity=self.sensitivity))
+        """Return the cost of that noise at this sensitivity; infinite where a cost finds no epsilon."""
+        curve = noise.privacy(sensitivity=self.sensitivity)
+        try:
+            price: object = self.cost(curve)
+        except InvalidInput as error:
+            if error.argument != "delta" or math.isfinite(curve.epsilon_or_infinity(delta=0.0)):
+                raise
+            return math.inf
+        if not isinstance(price, Real) or not float(price) >= 0:
+            raise InvalidInput(
+                "cost", expected="a Cost that returns numbers, 0 or above", got=price
+            )
+        return float(price)
 
 
 def most_acceptance(
@@ -130,6 +144,8 @@ def _root(function: Callable[[float], float], start: float) -> float | None:
     value = function(at)
     for _ in range(MOST_TRIALS):
         other = at + (step if value > 0 else -step)
+        if abs(other) > FURTHEST:
+            return None
         other_value = function(other)
         if (other_value > 0) != (value > 0):
             low, high = sorted((at, other))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
 from brdp import _validate
 from brdp.errors import InvalidInput, NotPossible
 from brdp.planning.company import Company, least_cost, most_acceptance
@@ -62,6 +64,8 @@ def plan(
     sensitivity = _validate.positive(sensitivity=sensitivity)
     within = _validate.positive(within=within)
     delta = _validate.below_one(delta=delta)
+    if not isinstance(integer, bool | np.bool_):
+        raise InvalidInput("integer", expected="True or False", got=integer)
     if integer:
         sensitivity = float(
             _validate.whole(
@@ -78,6 +82,13 @@ def plan(
     _require_range(sensitivity, within, epsilon, delta)
     families = _families(kernel, integer=integer, delta=delta)
     count = _validate.whole(count=count)
+    if cost is not None and not callable(cost):
+        raise InvalidInput(
+            "cost",
+            expected="a Cost: a function from a curve to a number",
+            got=cost,
+            remedy=COST_REMEDY,
+        )
     if cost is not None and count > 1:
         raise InvalidInput(
             "cost", expected="a cost or a count above 1", got=(cost, count), remedy=COST_REMEDY
@@ -90,6 +101,7 @@ def plan(
         epsilon = _validate.positive(epsilon=epsilon)
     else:
         confidence = _validate.between_zero_and_one(confidence=confidence)
+    integer = bool(integer)
     alone = count == 1 and cost is None
     company = Company(sensitivity, within, cost or EpsilonOfMany(count, delta))
     alternatives = []

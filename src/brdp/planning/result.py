@@ -120,12 +120,15 @@ def _describe_kernel(kernel: Kernel) -> dict[str, Any]:
     return {"kernel": repr(kernel)}
 
 
-def percent(probability: float) -> str:
-    """Write a probability as a percentage, with enough digits to tell it from 100 %."""
-    if probability < 0.99:
-        return f"{100 * probability:.2f} %"
-    digits = 2 + max(0, math.ceil(-math.log10(max(1 - probability, 1e-15))) - 1)
-    return f"{100 * probability:.{digits - 1}f} %"
+def percent(probability: float, *, more: int = 0) -> str:
+    """Write a probability as a percentage, with enough digits to tell it from 0 % and from 100 %."""
+    if probability in (0, 1):
+        return f"{100 * probability:.0f} %"
+    if probability < 1e-3:
+        return f"{100 * probability:.{2 + more}g} %"
+    rarest = min(probability, 1 - probability)
+    digits = max(2, 1 + math.ceil(-math.log10(100 * rarest))) + more
+    return f"{100 * probability:.{digits}f} %"
 
 
 def _number(value: float) -> str:

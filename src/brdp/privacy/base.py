@@ -59,10 +59,21 @@ class Curve(abc.ABC):
 
     @final
     def epsilon(self, *, delta: float) -> float:
-        """Return the smallest epsilon that holds at delta, rounded up; infinite if none does.
+        """Return the smallest epsilon that holds at delta, rounded up.
+
+        Where none does, a single release is refused, with the least delta for which there is one; a
+        composition gives infinity, unless its losses have no bound and delta is 0.
 
         Guarantee: delta(epsilon) at the returned epsilon is at most `delta`.
         """
+        found = self.epsilon_or_infinity(delta=delta)
+        if math.isinf(found):
+            self._require_an_epsilon(float(delta))
+        return found
+
+    @final
+    def epsilon_or_infinity(self, *, delta: float) -> float:
+        """As `epsilon`, but infinite where no epsilon holds: for searches, which pass through such noise."""
         delta = _validate.below_one(delta=delta)
         return self._invert(delta, upper=True)
 
@@ -91,6 +102,16 @@ class Curve(abc.ABC):
         from brdp.privacy.compose import compose
 
         return compose({self: count})
+
+    def _require_an_epsilon(self, delta: float) -> None:
+        """Refuse a delta for which not even the largest epsilon holds."""
+        if delta == 0:
+            raise InvalidInput(
+                "delta",
+                expected="a number above 0, for this privacy loss has no bound",
+                got=delta,
+                remedy="Give a delta such as 1e-6, or use noise that can be pure, such as Laplace.",
+            )
 
     def _invert(self, delta: float, *, upper: bool) -> float:
         """The root of the upper (or lower) end of the curve, on the private (or the other) side.

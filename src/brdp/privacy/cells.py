@@ -15,6 +15,8 @@ from brdp.noise.recycler import Recycler
 from brdp.privacy.general import reach_of
 
 MOST_CELLS = 1 << 24
+# How far a log mass of a kernel of one's own may be off, relatively.
+OWN_LOG_ERROR = 1e-15
 
 
 def cells_of(noise: Noise, recycler: Recycler, *, shift: float) -> tuple[Floats, Floats]:
@@ -79,7 +81,10 @@ def _at(
     elif isinstance(kernel, DiscreteGaussian):
         kernel_loss = shift * (shift - 2 * k) / (2 * kernel.sigma**2)
     else:
-        kernel_loss = log_pdf - kernel.log_pdf(k - shift)
+        other = kernel.log_pdf(k - shift)
+        with np.errstate(invalid="ignore"):  # -inf twice: nothing of P
+            # each log is rounded by somebody else's formula: the loss ends above the true one
+            kernel_loss = log_pdf - other + OWN_LOG_ERROR * (np.abs(log_pdf) + np.abs(other))
     with np.errstate(invalid="ignore"):
         losses = mine - shifted + kernel_loss
     log_masses = mine + log_pdf

@@ -68,7 +68,7 @@ class ComposedCurve(Curve):
 
     def _invert(self, delta: float, *, upper: bool) -> float:
         if delta == 0:
-            return super()._invert(delta, upper=upper)
+            return Curve._invert(self, delta, upper=upper)  # slots undo super() without arguments
         lower, higher = _epsilon_bounds(self, delta)
         return higher if upper else lower
 

@@ -25,7 +25,7 @@ class EpsilonAt:
         _validate.below_one(delta=self.delta)
 
     def __call__(self, curve: Curve) -> float:
-        return curve.epsilon(delta=self.delta)
+        return curve.epsilon_or_infinity(delta=self.delta)
 
 
 @final
@@ -49,4 +49,4 @@ class EpsilonOfMany:
         with warnings.catch_warnings():
             # a search passes through noise that is hard to compose: judged by its upper end, as all is
             warnings.simplefilter("ignore", LooseBounds)
-            return curve.compose(self.count).epsilon(delta=self.delta)
+            return curve.compose(self.count).epsilon_or_infinity(delta=self.delta)

@@ -15,6 +15,7 @@ import numpy as np
 
 from brdp.noise import DiscreteGaussian, Gaussian, Laplace
 from brdp.noise.base import Floats, Kernel, Noise
+from brdp.noise.laplace import log_laplace_mass
 from brdp.noise.quadrature import NODES, WEIGHTS
 from brdp.noise.recycler import Recycler
 from brdp.privacy.cells import require_room
@@ -66,27 +67,39 @@ def small_real_excess(kernel: Kernel, pieces: Pieces, *, shift: float, a: float)
     For log-concave kernels with a small excess: the integrand is as wide as the kernel.
     """
     total = 0.0
-    for low, high, log_keep, log_ratio in zip(
-        pieces.low, pieces.high, pieces.log_keep, pieces.log_ratio, strict=True
+    for low, high, width, log_keep, log_ratio in zip(
+        pieces.low, pieces.high, pieces.width, pieces.log_keep, pieces.log_ratio, strict=True
     ):
-        total += float(np.exp(log_keep)) * _piece(kernel, low, high, log_ratio, shift=shift, a=a)
+        total += float(np.exp(log_keep)) * _piece(
+            kernel, low, high, log_ratio, width=width, shift=shift, a=a
+        )
     return total
 
 
 def _piece(
-    kernel: Kernel, low: float, high: float, log_ratio: float, *, shift: float, a: float
+    kernel: Kernel,
+    low: float,
+    high: float,
+    log_ratio: float,
+    *,
+    width: float,
+    shift: float,
+    a: float,
 ) -> float:
+    """One piece. Far out, where it is short, its width has digits that the difference of its ends has lost."""
     if isinstance(kernel, Laplace) and (high <= 0 or low >= shift):
         level = (shift if high <= 0 else -shift) / kernel.scale
         gain = growth(np.array(log_ratio + level), a=a)
-        return float(np.exp(kernel.log_mass(low, high)) * gain)
+        mass = log_laplace_mass(low, high, scale=kernel.scale, width=width)
+        return float(np.exp(mass) * gain)
     reach = REACH * kernel.std
-    low, high = max(low, -reach), min(high, reach)
-    if high <= low:
+    if low < -reach or high > reach:
+        low, high = max(low, -reach), min(high, reach)
+        width = high - low
+    if width <= 0:
         return 0.0
-    panels = max(1, int(np.ceil((high - low) / (PANEL * kernel.std))))
-    edges = np.linspace(low, high, panels + 1)
-    x = edges[:-1, None] + (edges[1:] - edges[:-1])[:, None] * NODES
+    panels = max(1, int(np.ceil(width / (PANEL * kernel.std))))
+    x = low + width * ((np.arange(panels)[:, None] + NODES) / panels)
     if isinstance(kernel, Gaussian):
         loss = shift * (shift - 2 * x) / (2 * kernel.sigma**2)
     elif isinstance(kernel, Laplace):
@@ -94,7 +107,7 @@ def _piece(
     else:
         loss = kernel.log_pdf(x) - kernel.log_pdf(x - shift)
     values = kernel.pdf(x) * growth(log_ratio + loss, a=a)
-    return float((values @ WEIGHTS) @ (edges[1:] - edges[:-1]))
+    return float(np.sum(values @ WEIGHTS) * (width / panels))
 
 
 def discrete_gaussian_moment(

@@ -30,8 +30,10 @@ def general_hinge(
     # the loss falls, so {loss > threshold} is an initial piece: bisect for its end
     for _ in range(80):
         middle = 0.5 * (left + right)
-        loss = kernel.log_pdf(middle) - kernel.log_pdf(middle - shift)
-        above = loss > threshold
+        with np.errstate(invalid="ignore"):
+            loss = kernel.log_pdf(middle) - kernel.log_pdf(middle - shift)
+        # where both underflow on the left, the loss is larger still
+        above = (loss > threshold) | (np.isnan(loss) & (middle < 0))
         left, right = np.where(above, middle, left), np.where(above, right, middle)
     end = right
     mass = kernel.log_mass(start, end)

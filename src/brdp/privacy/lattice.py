@@ -18,6 +18,7 @@ from brdp.privacy.atoms import AtomicLaw
 from brdp.privacy.cells import cells_of
 from brdp.privacy.divergence import discrete_gaussian_moment
 from brdp.privacy.pieces import directions
+from brdp.privacy.protocol import KNOWN
 from brdp.privacy.real import log_release_probability
 from brdp.privacy.release import ReleaseCurve
 from brdp.privacy.runs import in_runs, largest_laplace_loss, log_delta_in_runs
@@ -51,6 +52,10 @@ class CellCurve(ReleaseCurve):
             object.__setattr__(self, "sensitivity", float(steps))
         else:
             require_unimodal(self.noise)
+
+    @property
+    def exact(self) -> bool:
+        return isinstance(self.noise.kernel, KNOWN)  # the losses of one's own are rounded up
 
     def evaluate(self, epsilon: Floats) -> Floats:
         kernel = in_runs(self.noise, self.sensitivity)

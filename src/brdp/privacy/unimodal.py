@@ -8,14 +8,17 @@ import numpy as np
 
 from brdp.errors import NotPossible
 from brdp.noise.base import Noise
+from brdp.privacy.protocol import falls
 
 
 def unimodal(noise: Noise) -> bool:
     """Whether the density never rises on the way out from 0.
 
-    Kernels fall by their protocol and weights are constant between edges, so only the edges matter.
-    Rounding may call a level edge a rise; that errs on the safe side.
+    Where the kernel falls, weights are constant between edges, so only the edges matter. Rounding
+    may call a level edge a rise; that errs on the safe side.
     """
+    if not falls(noise.kernel):
+        return False
     if noise.recycler.falling:
         return True
     for edge in noise.recycler.edges:

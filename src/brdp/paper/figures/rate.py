@@ -88,7 +88,7 @@ class RatePanel(Panel):
                             "kernel_epsilon": float(e_y),
                             "rate": float(rate),
                             "true_delta": float(curve.delta(epsilon=self.epsilon)),
-                            "true_epsilon": float(curve.epsilon(delta=delta)),
+                            "true_epsilon": float(curve.epsilon_or_infinity(delta=delta)),
                         }
                     )
         return rows

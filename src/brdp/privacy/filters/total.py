@@ -102,7 +102,7 @@ def epsilon_charged(curve: Curve, delta: float) -> float:
     # filters of warnings belong to the whole process: one thread at a time may set them aside
     with _warnings, warnings.catch_warnings():
         warnings.simplefilter("ignore", LooseBounds)
-        return curve.epsilon(delta=delta)
+        return curve.epsilon_or_infinity(delta=delta)
 
 
 def _with_tau(filter: Filter, delta: float, tau: int) -> float:

@@ -1,8 +1,8 @@
 """Curators to be killed, forked from a process that has imported everything and opened nothing.
 
-Run as `python -m tests.ledger.nursery`; it says `here`. Every line on stdin is a life to live: a JSON object with
-`place`, `config` and `questions`. A life says `pid N`, then `ready` when its ledger is open, and for every question
-what left the process: the answer as JSON, or why there is none. After its end the nursery says `dead`.
+Run as `python -m tests.ledger.nursery [HOW IT IS CARELESS]`; it says `here`. Every line on stdin is a life to live: a
+JSON object with `place`, `config` and `questions`. A life says `pid N`, then `ready` when its ledger is open, and for
+every question what left the process: the answer as JSON, or why there is none. After its end the nursery says `dead`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,8 @@ from brdp.curator import Curator
 from brdp.curator.curator import filter_for
 from brdp.curator.prepare import prepare
 from brdp.errors import BudgetExceeded
-from brdp.ledger import LedgerUnavailable, open_ledger
+from brdp.ledger import Granted, Ledger, LedgerUnavailable, open_ledger
+from brdp.ledger import ledger as ledger_module
 from brdp.query import Query, as_query, resolve
 from brdp.query import question as normal
 
@@ -93,7 +96,27 @@ def warm(config: str) -> None:
     prepare(query, table, filter).price(filter)
 
 
+def be_careless(how: str) -> None:
+    """The controls: what a curator must not do."""
+    if how == "tells first":
+        store = Ledger.answer
+
+        def answer(self: Ledger, granted: Granted, found: Any) -> Any:
+            def later() -> None:
+                time.sleep(0.05)
+                store(self, granted, found)
+
+            threading.Thread(target=later, daemon=True).start()
+            return found
+
+        Ledger.answer = answer  # type: ignore[method-assign]
+    if how == "forgets":
+        find = ledger_module._find
+        ledger_module._find = lambda *found, **serves: (find(*found, **serves)[0], [])
+
+
 def main() -> None:
+    be_careless(*sys.argv[1:2] or [""])
     say("here")
     for line in sys.stdin:
         wanted = json.loads(line)

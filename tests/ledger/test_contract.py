@@ -7,6 +7,7 @@ import math
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from fractions import Fraction
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -149,6 +150,12 @@ def test_bad_prices_change_nothing(ledger: Ledger, bad: dict[str, object]) -> No
     with pytest.raises(InvalidInput):
         ledger.ask(dataclasses.replace(request("a"), **bad), serves=serves(1))
     assert ledger.head() == before
+
+
+@pytest.mark.parametrize("tau", [Fraction(-1, 9), math.nan, 0.1, None])
+def test_a_distance_that_is_none_is_refused(tau: object) -> None:
+    with pytest.raises(InvalidInput, match="tau"):
+        dataclasses.replace(request("a"), tau=tau)
 
 
 @pytest.mark.parametrize("name", ["", "a\x00b", "x" * 1001, "half \ud800", None, 7])
@@ -532,7 +539,8 @@ def test_the_store_itself_refuses_edits(place: str, store_at: Callable[[str], St
     with open_ledger(place) as ledger:
         ledger.grant(TABLE, filter_for(9))
     store = store_at(place)
-    for statement in ("UPDATE entries SET body = ''", "DELETE FROM entries"):
+    statements = ["UPDATE entries SET body = ''", "DELETE FROM entries"]
+    for statement in [*statements, *(["TRUNCATE entries"] if "://" in place else [])]:
         with pytest.raises(LedgerUnavailable):
             edit_row(store, statement)
         store.rollback()

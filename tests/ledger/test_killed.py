@@ -37,9 +37,9 @@ LONGEST = 30  # questions a life asks
 class Nursery:
     """Lives to order; see tests/ledger/nursery.py."""
 
-    def __init__(self) -> None:
+    def __init__(self, *options: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "tests.ledger.nursery"],
+            [sys.executable, "-m", "tests.ledger.nursery", *options],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"},
             stdin=subprocess.PIPE,
@@ -79,8 +79,8 @@ class Nursery:
 
 
 @contextmanager
-def nursery() -> Iterator[Nursery]:
-    opened = Nursery()
+def nursery(*options: str) -> Iterator[Nursery]:
+    opened = Nursery(*options)
     try:
         yield opened
     finally:
@@ -115,7 +115,7 @@ class World:
                 self.over = True
                 continue
             free = number == self.open or number in self.stored
-            assert (told["epsilon"] == 0) == free
+            assert (told["epsilon"] == 0) == free, "what it cost"
             assert told["replayed"] == (number in self.stored)
             self.left[number] = told["values"]
 
@@ -132,7 +132,7 @@ class World:
         charges = {e.seq: e for e in entries if e.kind is EntryKind.CHARGE}
         answers = {e.charge: e.body["answer"] for e in entries if e.kind is EntryKind.ANSWER}
         numbers = [self.names[charge.digest or ""] for charge in charges.values()]
-        assert numbers == list(range(len(numbers))), "a question was charged twice, or out of turn"
+        assert numbers == list(range(len(numbers))), "a question cost twice, or came out of turn"
         spent = [as_amounts(charge.body["price"]) for charge in charges.values()]
         state = status.state
         assert state.spent == tuple(map(sum, zip(state.filter.empty, *spent, strict=True)))
@@ -162,13 +162,15 @@ def values_of(answer: Any) -> dict[str, int]:
     return {key[0]: cell[0] for key, cell in zip(answer["keys"], cells, strict=True)}
 
 
-def deaths(new_place: Callable[[], str], folder: Path, times: int, *, seed: int) -> Counter[str]:
-    """Live and die so often; returns where the deaths came."""
+def deaths(
+    new_place: Callable[[], str], folder: Path, times: int, *, seed: int, careless: str = ""
+) -> Counter[str]:
+    """Live and die so often; returns where the deaths came. A careless curator is the control."""
     chance = random.Random(seed)
     config = write_world(folder)
     names = {digest_of(number, config): number for number in range(100)}
     found: Counter[str] = Counter()
-    with nursery() as nurse:
+    with nursery(*([careless] if careless else [])) as nurse:
         # how long it takes here to open a ledger and to answer four questions
         start = time.monotonic()
         assert len(nurse.life(new_place(), config, [0, 1, 2, 3])) == 5
@@ -204,6 +206,23 @@ def test_killed_anywhere_in_the_life_of_a_question(
     # deaths must fall inside questions, not only before the first: else nothing was tested
     assert found["charged, not answered"] > 0
     assert found["not charged"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "careless, caught", [("tells first", "left without a charge"), ("forgets", "cost")]
+)
+def test_control_careless_curators_are_caught(tmp_path: Path, careless: str, caught: str) -> None:
+    """One tells answers before they are stored, one charges an interrupted question anew."""
+    count = itertools.count()
+    with pytest.raises(AssertionError, match=caught):
+        deaths(
+            lambda: str(tmp_path / f"ledger{next(count)}.sqlite"),
+            tmp_path,
+            100,
+            seed=7,
+            careless=careless,
+        )
 
 
 @pytest.mark.slow

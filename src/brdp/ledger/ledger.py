@@ -137,8 +137,6 @@ class Ledger:
         Guarantee: when this returns Granted, the charge is durable and within every budget that covers it.
         While another caller is completing a charge that would serve, this waits for its answer.
         """
-        if request.tau < 0:
-            raise InvalidInput("tau", expected="a number, 0 or above", got=float(request.tau))
         token = secrets.token_hex(16)
         deadline = clock_module.monotonic() + patience
         pause = 0.005

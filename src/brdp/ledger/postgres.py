@@ -128,6 +128,8 @@ class PostgresStore(Store):
             "$$ BEGIN RAISE EXCEPTION 'entries are only ever added'; END $$",
             "CREATE TRIGGER entries_no_change BEFORE UPDATE OR DELETE ON entries "
             "FOR EACH ROW EXECUTE FUNCTION brdp_entries_are_only_added()",
+            "CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON entries "
+            "FOR EACH STATEMENT EXECUTE FUNCTION brdp_entries_are_only_added()",
         )
 
     def has_table(self, name: str) -> bool:

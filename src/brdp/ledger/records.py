@@ -87,6 +87,8 @@ class Request:
             named(name, getattr(self, name))
         for name in ("question", "version", "note"):
             _text(name, getattr(self, name), longest=LONGEST_TEXT)
+        if not isinstance(self.tau, Fraction) or self.tau < 0:
+            raise InvalidInput("tau", expected="a fraction, 0 or above", got=self.tau)
 
 
 def named(argument: str, name: object) -> str:

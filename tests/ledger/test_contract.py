@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -517,6 +518,15 @@ def test_a_hash_noted_earlier_must_still_be_there(ledger: Ledger) -> None:
     assert verify(ledger, holds=noted).charges == 2
     with pytest.raises(LedgerRefused, match="cut off"):
         verify(ledger, holds="0" * 63 + "1")
+
+
+def test_verify_tells_how_far_it_is(ledger: Ledger, monkeypatch) -> None:
+    monkeypatch.setattr(sys.modules["brdp.ledger.verify"], "LINES", 2)
+    for name in "ab":
+        ledger.ask(request(name), serves=serves(1))
+    told: list[tuple[int, int]] = []
+    verify(ledger, progress=lambda done, total: told.append((done, total)))
+    assert told == [(2, 3), (3, 3)]
 
 
 def test_a_charge_that_passed_a_budget_by_is_found(ledger: Ledger, monkeypatch) -> None:

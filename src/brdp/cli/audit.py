@@ -64,11 +64,11 @@ def run(args: argparse.Namespace) -> int:
     """Audit, then print and write."""
     from brdp.audit import audit
     from brdp.cli.files import require_picture
-    from brdp.cli.output import print_json
+    from brdp.cli.output import Percent, print_json
 
     require_picture("--report", args.report, endings=(".html", ".png"))
     mechanism, promise, coverage = _asked(args)
-    shown = _Progress() if sys.stderr.isatty() else None
+    shown = Percent("audit", "draws") if sys.stderr.isatty() else None
     report = audit(
         mechanism,
         promise,
@@ -194,17 +194,3 @@ def _write(report: Report, name: str) -> None:
     else:
         report.figure().savefig(name, dpi=120)
     print(f"written to {name}", file=sys.stderr)
-
-
-class _Progress:
-    """A line on a terminal's stderr, rewritten at each hundredth."""
-
-    def __init__(self) -> None:
-        self.shown = -1
-
-    def __call__(self, done: int, total: int) -> None:
-        percent = 100 * done // total
-        if percent != self.shown:
-            self.shown = percent
-            end = "\n" if done == total else ""
-            print(f"\raudit: {percent} % of {total:,} draws", end=end, file=sys.stderr, flush=True)

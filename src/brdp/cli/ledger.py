@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 
@@ -33,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     import json
 
     from brdp.catalog import load_catalog
-    from brdp.cli.output import print_json
+    from brdp.cli.output import Percent, print_json
     from brdp.ledger import dp_events, json_lines, open_ledger, verify
 
     with open_ledger(load_catalog(args.config).ledger, create=False) as ledger:
@@ -42,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
             for line in lines:
                 print(line)
             return 0
-        found = verify(ledger, holds=args.holds)
+        shown = Percent("verify", "lines") if sys.stderr.isatty() else None
+        found = verify(ledger, holds=args.holds, progress=shown)
     facts = {
         "entries": found.entries,
         "charges": found.charges,
@@ -55,6 +57,6 @@ def run(args: argparse.Namespace) -> int:
         print(
             f"the ledger is whole: {found.entries:,} entries, {found.charges:,} charges, "
             f"{found.answers:,} answers\nlast hash {found.hash}\n"
-            "Keep the hash elsewhere: verify --holds HASH then shows whether lines were cut off."
+            "Keep the hash elsewhere: verify --holds HASH shows later what was cut off."
         )
     return 0

@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, final
 
 
 def print_json(value: Mapping[str, Any]) -> None:
@@ -37,3 +37,22 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+@final
+class Percent:
+    """A line on a terminal's stderr, rewritten at each hundredth."""
+
+    def __init__(self, what: str, unit: str) -> None:
+        self._what = what
+        self._unit = unit
+        self._shown = -1
+
+    def __call__(self, done: int, total: int) -> None:
+        """So much of the whole is done."""
+        percent = 100 * done // total
+        if percent != self._shown:
+            self._shown = percent
+            end = "\n" if done == total else ""
+            line = f"\r{self._what}: {percent} % of {total:,} {self._unit}"
+            print(line, end=end, file=sys.stderr, flush=True)

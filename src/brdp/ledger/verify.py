@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import final
@@ -13,6 +14,9 @@ from brdp.ledger.records import Period
 from brdp.ledger.rows import as_amounts, read_period
 from brdp.privacy.filters import Amounts, Filter, read_filter
 from brdp.privacy.filters.amount import added
+
+# Progress is told every so many lines.
+LINES = 1000
 
 
 @final
@@ -26,10 +30,16 @@ class Verified:
     hash: str
 
 
-def verify(ledger: Ledger, *, holds: str | None = None) -> Verified:
+def verify(
+    ledger: Ledger,
+    *,
+    holds: str | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Verified:
     """Check a ledger from its first line to its last; raises LedgerRefused at the first fault.
 
-    `holds` is a hash that was written down at an earlier time: some line must still have it.
+    `holds` is a hash that was written down at an earlier time: some line must still have it. `progress` is told
+    now and then how many lines of how many were checked.
 
     Guarantee: any change of a line, any line missing before the last, any sum that the charges do not add
     up to, any charge that passed a budget by and any budget overspent is found. Someone who can write the
@@ -49,6 +59,8 @@ def verify(ledger: Ledger, *, holds: str | None = None) -> Verified:
         if fault:
             raise _broken(entry, fault)
         last, previous = entry.seq, entry.hash
+        if progress is not None and (last % LINES == 0 or last == seq):
+            progress(last, seq)
         held = held or entry.hash == holds
         if entry.kind is EntryKind.BUDGET:
             budgets[entry.seq] = _Budget.read(entry)

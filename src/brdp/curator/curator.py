@@ -252,8 +252,9 @@ class Curator:
             raise InvalidInput(
                 f"tables.{table.name}.budget", expected="a budget", got="none", remedy="Add one."
             )
+        filter = filter_for(table)
         try:
-            return self._ledger.grant(table.name, filter_for(table), protects=protected(table))
+            return self._ledger.grant(table.name, filter, protects=protected(table))
         except InvalidInput:  # another process was quicker
             return _same_people(self._ledger.budget(table.name), table)
 

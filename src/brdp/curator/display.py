@@ -189,9 +189,9 @@ def _found_lines(found: Found) -> list[str]:
     """What finding the groups costs and may lose."""
     return [
         f"of that, epsilon {found.epsilon:.4g} and delta {found.delta:.3g} are for finding the groups:",
-        f"  a group of {found.units:,} units is named in {percent(found.chance)} of answers, one of "
-        f"{found.half:,} in half of them,",
-        f"  one of {found.rarely:,} in a thousandth, a single unit's with probability {found.alone:.2g}",
+        f"  one of {found.units:,} units is named in {percent(found.chance)} of answers, one of "
+        f"{found.half:,} in half of",
+        f"  them, one of {found.rarely:,} in a thousandth, a single unit's with probability {found.alone:.2g}",
     ]
 
 

@@ -110,15 +110,19 @@ def found_of(selection: PartitionSelection, query: Query) -> Found:
 
 def notes_of(found: Found, column: str, table: Table) -> list[str]:
     """What is lost, in words and without a number from the data."""
-    groups = "1 group" if table.group_limit == 1 else f"{table.group_limit:,} groups"
-    one = table.unit.column if isinstance(table.unit, ColumnUnit) else "row"
-    return [
+    notes = [
         f"Groups of {column} were found in the data. One of {found.units:,} units or more is named in "
         f"{percent(found.chance)} of answers or more, one of {found.half:,} in half of them, one of "
         f"{found.rarely:,} hardly ever; one of a single unit with probability {found.alone:.2g}.",
-        f"Groups that are not named are left out, and what was in them is counted nowhere: how much that is, and "
-        f"how many they are, cannot be told. Each {one} counted for at most {groups} when groups were found.",
+        "Groups that are not named are left out, and what was in them is counted nowhere: how much that is, and "
+        "how many they are, cannot be told.",
     ]
+    if isinstance(table.unit, ColumnUnit):
+        groups = "1 group" if table.group_limit == 1 else f"{table.group_limit:,} groups"
+        notes.append(
+            f"While groups were found, each {table.unit.column} counted in at most {groups}."
+        )
+    return notes
 
 
 # ---- in the ledger ---------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from brdp.catalog import (
     SparkSource,
     Table,
 )
+from brdp.cli import main
 from brdp.data import BoundingKey, EngineFailed, FrameSource, exact_totals, open_source
 from brdp.data.spark_session import LOGGERS
 from brdp.errors import BrdpError, InvalidInput, MissingExtra
@@ -103,6 +104,20 @@ def test_a_wrong_password(server):
     finally:
         rules.write_text(kept)
         run(url, "SELECT pg_reload_conf()")
+
+
+def test_what_is_left_is_told_without_the_server(tmp_path, capsys):
+    """Else a spend that was noted would end in an error, and be noted again."""
+    config = tmp_path / "brdp.toml"
+    config.write_text(
+        'ledger = "ledger.sqlite"\n[tables.t]\nsource = { postgres = "postgresql://127.0.0.1:1/x", table = "t" }\n'
+        'unit = "row"\nbudget = { epsilon = 3.0, delta = 1e-6 }\n'
+    )
+    arguments = ["charge", "t", "--epsilon", "1", "--note", "elsewhere", "--config", str(config)]
+    assert main(["budget", *arguments]) == 0
+    said = capsys.readouterr().out
+    assert "2 left of 3" in said
+    assert "no server that answers" in said
 
 
 @pytest.mark.parametrize(

@@ -142,9 +142,13 @@ def changed(curator: Curator, status: BudgetStatus) -> str:
 
 def in_words(curator: Curator, table: str) -> str:
     """What is left in questions that people ask."""
+    from brdp.data import EngineFailed
     from brdp.query import table as about
 
-    price = curator.price(about(table).count(within=EXAMPLE_WITHIN))
+    try:
+        price = curator.price(about(table).count(within=EXAMPLE_WITHIN))
+    except EngineFailed as failure:  # what is left is in the ledger, wherever the table is
+        return f"in counts that is not known: {failure.engine} says {failure.kind}"
     many = f"about {price.remaining_queries:,}" if price.remaining_queries else "no"
     words = f"{many} more counts within ±{EXAMPLE_WITHIN} at 95 %"
     if price.remaining_queries or price.nearest is None:

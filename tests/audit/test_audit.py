@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -283,3 +284,34 @@ def test_bad_arguments_are_refused() -> None:
         Promise(epsilon=-1.0)
     with pytest.raises(NotPossible, match="4096"):
         Additive([Release(noise=brdp.Laplace(1.0), count=5000)])
+
+
+@pytest.mark.parametrize(
+    "extreme",
+    [
+        lambda rng, size: np.full(size, np.inf),
+        lambda rng, size: np.full(size, np.nan),
+        lambda rng, size: np.full(size, 1e17),
+        lambda rng, size: np.where(rng.random(size) < 0.5, 1e308, -1e308),
+        lambda rng, size: rng.random(size) * 1e-320,
+        lambda rng, size: rng.integers(0, 2**53, size),
+        lambda rng, size: rng.standard_cauchy(size),
+    ],
+)
+def test_answers_of_any_size_are_judged_and_drawn(
+    extreme: Callable[[np.random.Generator, int], np.ndarray],
+) -> None:
+    """The same law in both worlds, at the ends of what floats hold: no error, no accusation."""
+    rng = np.random.default_rng()
+    report = audit(
+        Black(lambda x, size: extreme(rng, size)), Promise(epsilon=0.5), draws=4000, confidence=SURE
+    )
+    assert not report.accused
+    assert report.to_html()
+
+
+def test_half_a_number_is_no_answer() -> None:
+    """Dropping imaginary parts would audit less than is disclosed."""
+    for answer in (1j, 10**400):
+        with pytest.raises(InvalidInput, match="mechanism"):
+            Black(lambda x, size, answer=answer: [answer] * size)

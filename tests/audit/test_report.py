@@ -193,9 +193,12 @@ def test_bad_input_beside_a_spec(arguments: list[str], says: str, tmp_path: Path
 
 def test_a_promise_without_a_finite_epsilon_asks_for_a_delta(tmp_path: Path) -> None:
     spec = tmp_path / "spec.json"
+    truncated = {"kernel": "laplace", "scale": 4.0, "within": 1, "rate": 1, "count": 5}
+    for release in ({"kernel": "gaussian", "scale": 4.0}, truncated):
+        spec.write_text(json.dumps([release]))
+        with pytest.raises(InvalidInput, match="delta: expected"):
+            run([str(spec), "--draws", "2000"])
     spec.write_text(json.dumps([{"kernel": "gaussian", "scale": 4.0}]))
-    with pytest.raises(InvalidInput, match="larger delta"):
-        run([str(spec), "--draws", "2000"])
     assert run([str(spec), "--draws", "2000", "--delta", "1e-5"])[0] == 0
 
 

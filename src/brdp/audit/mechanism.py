@@ -17,7 +17,7 @@ from brdp.noise.sampler import sampler_for
 
 # More columns than this would need more draws than anyone has.
 MOST_COLUMNS = 4096
-# Stands for infinity, and twice below 0 for NaN, where answers are sorted into cells.
+# Stands for infinity and what is near it, and twice below 0 for NaN, where answers are sorted into cells.
 HUGE = 1e300
 
 
@@ -65,8 +65,10 @@ class Black(Mechanism):
     def _call(self, world: int, size: int) -> Floats:
         answers = self._function(self._inputs[world], size)
         try:
+            if np.iscomplexobj(answers):
+                raise TypeError("half of a complex number would be left out")
             rows = np.asarray(answers, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInput(
                 "mechanism",
                 expected=f"{size} numbers, or {size} rows of numbers",
@@ -82,7 +84,7 @@ class Black(Mechanism):
                 remedy="The function takes (input, size) and returns that many independent answers.",
             )
         # an answer that is no number is an answer too, and one that may tell worlds apart
-        return np.nan_to_num(rows, nan=-2 * HUGE, posinf=HUGE, neginf=-HUGE)
+        return np.where(np.isnan(rows), -2 * HUGE, np.clip(rows, -HUGE, HUGE))
 
 
 @final

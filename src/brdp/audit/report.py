@@ -88,12 +88,13 @@ class Picture:
     def of(zero: Floats, one: Floats) -> Picture:
         """Count both over the middle 99.9 % of the draws; ends beyond are left out of the picture."""
         low, high = np.quantile(np.concatenate([zero, one]), [0.0005, 0.9995])
-        high = high if high > low else low + 1.0
-        width = (high - low) / BARS
-        if width < 1 and np.all(zero == np.floor(zero)):
+        if high - low < BARS and np.all(zero == np.floor(zero)):
             edges = np.arange(math.floor(low), math.ceil(high) + 2) - 0.5
         else:
             edges = np.linspace(low, high, BARS + 1)
+        if not np.all(np.diff(edges) > 0):
+            # one value, or so close together that floats hold no bars between
+            edges = low + max(1.0, abs(low)) * np.array([-0.5, 0.5])
         shares = [np.histogram(values, edges)[0] / len(values) for values in (zero, one)]
         return Picture(edges, shares[0], shares[1])
 

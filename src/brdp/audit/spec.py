@@ -43,7 +43,7 @@ def promise_of(releases: Sequence[Release], *, delta: float) -> Promise:
             "delta",
             expected="a delta at which these releases have a finite epsilon",
             got=delta,
-            remedy="State a larger delta, such as 1e-6.",
+            remedy="State a larger delta, or give noise with rates below 1.",
         )
     return Promise(epsilon=epsilon, delta=delta)
 

@@ -57,7 +57,7 @@ BY_HAND = tuple(
 def make(folder: Path, rows: int) -> None:
     import duckdb
 
-    users = max(1, rows // 10)
+    users = max(1, min(1_000_000, rows // 10))
     duckdb.sql(
         f"COPY (SELECT (hash(i) % {users})::BIGINT AS user_id, (hash(i + 7) % 50)::INTEGER AS part, "
         f"(hash(i * 3) % 1100)::DOUBLE / 10 AS amount, i AS event_id FROM range({rows}) t(i)) "

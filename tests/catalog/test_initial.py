@@ -62,3 +62,13 @@ def test_the_bundled_table():
 def test_refusals(path):
     with pytest.raises(InvalidInput):
         init_text(path)
+
+
+def test_the_path_starts_from_the_folder_of_the_brdp_toml(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "t.csv").write_text("a\n1\n")
+    for folder in (".", "config", "data", str(tmp_path / "config")):
+        text = init_text("data/t.csv", folder=folder)
+        (path,) = parse_catalog(text, folder=folder).table("t").source.paths
+        assert (tmp_path / path).resolve() == tmp_path / "data" / "t.csv"

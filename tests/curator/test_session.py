@@ -109,3 +109,28 @@ def test_what_a_notebook_shows() -> None:
         # the secret that decides which rows of a unit stay is shown nowhere
         assert session.budget.secret
         assert session.budget.secret not in repr(session.budget)
+
+
+def test_a_budget_that_cannot_be_granted_says_why() -> None:
+    with pytest.raises(InvalidInput, match="epsilon: expected at most 700"):
+        brdp.Session(PEOPLE, **{**DECLARED, "epsilon": 1000.0})
+
+
+def test_what_was_closed_says_so() -> None:
+    session = brdp.Session(PEOPLE, **DECLARED)
+    session.close()
+    for ask in (
+        lambda: session.sql("SELECT COUNT(*) WITHIN 30 FROM data"),
+        lambda: session.price("SELECT COUNT(*) WITHIN 30 FROM data"),
+        lambda: session.budget,
+    ):
+        with pytest.raises(InvalidInput, match="closed"):
+            ask()
+    session.close()
+
+
+def test_numbers_and_keys_of_numpy_are_taken() -> None:
+    ages = PEOPLE["age"].unique()
+    with brdp.Session(PEOPLE, **{**DECLARED, "categories": {"age": ages}}) as session:
+        asked = session.table().group_by("age").where(column("age") >= ages[0])
+        assert len(session.ask(asked.count(within=ages[-1]))) == len(ages)

@@ -6,6 +6,8 @@ import random
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("ibis")
 pytest.importorskip("duckdb")
@@ -30,7 +32,8 @@ def differences(world: World) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(WORLDS))
+@settings(max_examples=WORLDS)
+@given(seed=st.integers(0, 2**32 - 1))
 def test_totals_equal_the_twin(seed):
     assert differences(world(seed, TABLES)) == []
 

@@ -134,6 +134,39 @@ def test_parquet_with_text_that_is_not_utf8_is_refused_at_registration(tmp_path)
     brdp.Session(path, epsilon=1.0).close()
 
 
+@pytest.mark.parametrize("unit", ["s", "ms"])
+def test_moments_that_microseconds_cannot_hold_are_refused(tmp_path, unit: str) -> None:
+    """DuckDB fails where it reads, compares or writes one: a single row would decide whether a question fails."""
+    import numpy
+
+    def forms(number: int):
+        moments = pyarrow.array([number, 5], pyarrow.timestamp(unit))
+        yield pyarrow.table({"v": moments})
+        yield pandas.DataFrame({"v": numpy.array([number, 5], dtype=f"datetime64[{unit}]")})
+        yield pandas.DataFrame({"v": pandas.arrays.ArrowExtensionArray(moments)})
+        if unit == "ms":
+            yield polars.DataFrame({"v": polars.Series([number, 5]).cast(polars.Datetime("ms"))})
+            path = tmp_path / f"{number}.parquet"
+            parquet.write_table(pyarrow.table({"v": moments}), path)
+            yield path
+
+    parquet = pytest.importorskip("pyarrow.parquet")
+    fits, beyond = 2**40, 2**60
+    asked = "SELECT COUNT(*) FROM data WHERE v < '2020-01-01' OR v IS NULL EPSILON 1"
+    for good, bad in zip(forms(fits), forms(beyond), strict=True):
+        with brdp.Session(good, epsilon=2.0) as session:
+            assert len(session.sql(asked)) == 1
+        with pytest.raises(InvalidInput) as refusal:
+            brdp.Session(bad, epsilon=2.0)
+        assert str(beyond) not in str(refusal.value)
+
+
+def test_a_frame_without_columns_is_refused() -> None:
+    for empty in (pandas.DataFrame(), polars.DataFrame(), pyarrow.table({})):
+        with pytest.raises(InvalidInput, match="expected columns"):
+            open_source(FrameSource(empty))
+
+
 def test_what_is_no_frame_is_refused() -> None:
     table = pyarrow.table(VALUES)
     dataset = pyarrow.dataset.dataset(table)

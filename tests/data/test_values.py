@@ -194,6 +194,18 @@ def test_where_refuses_by_schema_alone(condition):
         ask(f"SELECT COUNT(*) FROM t WHERE {condition}", columns)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [("ns", "1600-01-01"), ("ns", "2300-01-01"), ("ns", "9999-12-31T00:00:00+01:00"),
+     ("us", "0001-01-01T00:00:00+23:59"), ("us", "9999-12-31T23:59:00-01:00")],
+)  # fmt: skip
+def test_moments_that_an_engine_would_fail_at_are_refused_before_anything_is_charged(kind, text):
+    columns = {"t": pyarrow.array([0, None], type=pyarrow.timestamp(kind))}
+    with pytest.raises(InvalidInput, match="column t"):
+        ask(f"SELECT COUNT(*) FROM t WHERE t > '{text}'", columns)
+    assert ask("SELECT COUNT(*) FROM t WHERE t < '2020-01-01T00:00:00+05:00'", columns) == [[1]]
+
+
 def test_sums_of_dates_are_refused():
     with pytest.raises(InvalidInput, match="dates"):
         ask("SELECT SUM(d) FROM t", {"d": [datetime.date(2020, 1, 1)]}, clips=[("d", WHOLE)])

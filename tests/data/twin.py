@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -23,7 +23,8 @@ def number(value):
     """A number or None."""
     if isinstance(value, str):
         try:
-            value = float(value)
+            # Python knows the digits of many alphabets, the engines those of one
+            value = float(value) if value.isascii() else None
         except ValueError:
             return None
     if isinstance(value, Decimal):
@@ -63,12 +64,14 @@ def holds(condition, row):
     if isinstance(literals[0], Fraction):
         value = number(value)
         literals = [float(literal) for literal in literals]
+    elif isinstance(value, date):  # and datetime, which is one
+        literals = [type(value).fromisoformat(literal) for literal in literals]
     if missing(value):
         return None
     if isinstance(condition, IsIn):
         return value in literals
     assert isinstance(condition, Comparison)
-    literal = datetime.fromisoformat(literals[0]) if isinstance(value, datetime) else literals[0]
+    literal = literals[0]
     return {
         Operator.EQUAL: value == literal,
         Operator.NOT_EQUAL: value != literal,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -32,6 +32,8 @@ TYPES = {
     "text": pyarrow.string(),
     "price": pyarrow.decimal128(20, 3),
     "moment": pyarrow.timestamp("us"),
+    "vast": pyarrow.decimal128(38, 0),  # whole numbers beyond 64 bits
+    "day": pyarrow.date32(),
 }
 SPECIAL = [
     None,
@@ -56,7 +58,12 @@ MOMENTS = [
 ]
 PRICES = ["0", "-0.001", "2.125", "99999999999999999.999", "-99999999999999999.999"]
 ALIKE = ["é", "e\u0301", "É", "é "]
-TEXTS = [None, "", "abc", "12", " 7.5 ", "1e3", "-inf", "nan", "1e400", "12,5", "NULL", "5."]
+TEXTS = [
+    None, "", "abc", "12", " 7.5 ", "1e3", "-inf", "nan", "1e400", "12,5", "NULL", "5.", "+5", "1e-400", "1_0", "1__0",
+    "Infinity", "\uff11\uff12", "\u0661", "\u00a07", "\U0001f600",
+]  # fmt: skip
+VAST = [0, 5, 10**38 - 1, -(10**38) + 1, 2**64, -(2**63) - 1]
+DAYS = [date(1, 1, 1), date(2020, 2, 29), date(9999, 12, 31)]
 
 
 @dataclass(frozen=True)
@@ -122,6 +129,7 @@ def table_of(rng: random.Random) -> Table:
             Column("real", clip=Clip(*real), bins=(Fraction(-1), Fraction(0), Fraction("0.5"), Fraction(3))),
             Column("text", clip=Clip(Fraction(-3), Fraction(20), integer=rng.random() < 0.5)),
             Column("price", clip=Clip(Fraction(-2), Fraction("7.3"))),
+            Column("vast", clip=Clip(Fraction(low), Fraction(high), integer=rng.random() < 0.7)),
         ),
         row_key=rng.choice([(), ("event",), ("event", "code"), ("real", "price"), ("moment", "flag")]),
     )  # fmt: skip
@@ -131,7 +139,7 @@ def query_of(rng: random.Random, table: Table, tables: int) -> Query:
     aggregates = [
         Count(), Count("text"), Count("colour"), Count("real"), CountDistinctUnits(),
         Sum("whole"), Sum("real"), Sum("text"), Mean("whole"), Mean("real"), Mean("text", size=50), Sum("flag"),
-        Sum("price"), Mean("price"), Count("moment"),
+        Sum("price"), Mean("price"), Count("moment"), Sum("vast"), Mean("vast"), Count("vast"), Count("day"),
         Histogram("real"), Histogram("whole", (Fraction(-10), Fraction(3), Fraction(12))),
     ]  # fmt: skip
     if table.column("flag").clip is None:
@@ -153,7 +161,7 @@ def condition_of(rng: random.Random, depth: int):
     if depth and rng.random() < 0.6:
         parts = tuple(condition_of(rng, depth - 1) for _ in range(rng.choice([1, 2, 3])))
         return rng.choice([And(parts), Or(parts), Not(parts[0])])
-    column = rng.choice(["whole", "real", "text", "price"])
+    column = rng.choice(["whole", "real", "text", "price", "vast"])
     value = Fraction(rng.choice(["-7", "0", "0.5", "3", "12", "1e30"]))
     return rng.choice(
         [
@@ -165,7 +173,13 @@ def condition_of(rng: random.Random, depth: int):
             ),
             Comparison("flag", Operator.EQUAL, rng.random() < 0.5),
             Comparison("moment", rng.choice(list(Operator)), rng.choice(MOMENTS).isoformat(" ")),
-            IsNull(rng.choice(["whole", "real", "text", "colour", "flag", "price", "moment"])),
+            IsNull(
+                rng.choice(
+                    ["whole", "real", "text", "colour", "flag", "price", "moment", "vast", "day"]
+                )
+            ),
+            Comparison("day", rng.choice(list(Operator)), rng.choice(DAYS).isoformat()),
+            IsIn("day", tuple(day.isoformat() for day in rng.sample(DAYS, 2))),
             IsIn(column, (value, Fraction(3), Fraction(5, 2))),
             between(column, Fraction(-7), value),
         ]
@@ -193,6 +207,8 @@ def rows_of(rng: random.Random, table_id: int, person: str, count: int) -> list[
             ),
             "moment": rng.choice([*MOMENTS, None]),
             "text": rng.choice([str(rng.randrange(-9, 30)), rng.choice(TEXTS)]),
+            "vast": rng.choice([None, Decimal(rng.randrange(-50, 80)), Decimal(rng.choice(VAST))]),
+            "day": rng.choice([None, rng.choice(DAYS)]),
         }
         for _ in range(count)
     ]

@@ -41,9 +41,14 @@ def differences(place, one: World, expected) -> int:
 
 @pytest.mark.parametrize("seed", range(WORLDS))
 def test_every_engine_equals_the_twin(place, seed):
-    one = world(1000 + seed, TABLES)
-    expected = twin(one.rows, one.resolved, one.table, one.key.secret)
-    assert any(any(cell) for cells in expected.values() for cell in cells.values())
+    # the first world from here on whose WHERE some row meets
+    for number in range(1000 + 100 * seed, 1100 + 100 * seed):
+        one = world(number, TABLES)
+        expected = twin(one.rows, one.resolved, one.table, one.key.secret)
+        if any(any(cell) for cells in expected.values() for cell in cells.values()):
+            break
+    else:
+        pytest.fail("no world with rows that count")
     assert differences(place, one, expected) == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from fractions import Fraction
 
 import pytest
@@ -287,11 +288,22 @@ def test_only_text_is_parsed():
         lambda: table("t").mean("a", size=0),
         lambda: table("t").histogram("a", [1, 0]),
         lambda: table("").count().epsilon(1).query(),
+        # the letters of a text are not what was meant
+        lambda: column("a").is_in("xy"),
+        lambda: table("t").group_by(g="xy"),
     ],
 )
 def test_calls_refuse(build):
     with pytest.raises(InvalidInput):
         build()
+
+
+def test_calls_take_dates_and_numbers_of_numpy():
+    numpy = pytest.importorskip("numpy")
+    assert (column("a") >= date(2020, 2, 29)) == where("a >= '2020-02-29'")
+    assert (column("a") < datetime(2020, 2, 29, 12, 30)) == where("a < '2020-02-29T12:30:00'")
+    assert (column("a") == numpy.int64(3)) == where("a = 3")
+    assert (column("a") == numpy.float64(0.5)) == where("a = 0.5")
 
 
 def test_deep_conditions_from_calls_are_refused():

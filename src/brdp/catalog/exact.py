@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from numbers import Integral
 
 from brdp.errors import InvalidInput
 
@@ -26,8 +27,8 @@ def exact(value: object, *, argument: str, expected: str = "a finite number") ->
         raise refusal
     if isinstance(value, Fraction):
         number = value
-    elif isinstance(value, int):
-        number = Fraction(value)
+    elif isinstance(value, Integral):  # numpy's too
+        number = Fraction(int(value))
     elif isinstance(value, float):
         if not math.isfinite(value):
             raise refusal

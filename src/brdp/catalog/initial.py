@@ -5,6 +5,7 @@ in it is private.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from brdp.catalog.load import CSV_ENDINGS, PARQUET_ENDINGS
@@ -34,10 +35,16 @@ PEOPLE = (
 
 
 def init_text(
-    path: str | Path, *, name: str | None = None, queries: int = 100, moves: int = 1
+    path: str | Path,
+    *,
+    name: str | None = None,
+    queries: int = 100,
+    moves: int = 1,
+    folder: str | Path = ".",
 ) -> str:
-    """The commented text of a first brdp.toml for a Parquet or CSV file (or glob). Reads names and
-    types of columns only. The filter is the best for so many questions of which a unit moves so many numbers each.
+    """The commented text of a first brdp.toml for a Parquet or CSV file (or glob), to be kept in `folder`. Reads
+    names and types of columns only. The filter is the best for so many questions of which a unit moves so many
+    numbers each.
     """
     text = str(path)
     lowered = text.lower()
@@ -55,6 +62,8 @@ def init_text(
         )
     schema = read_schema(source)
     table = name or _table_name(text)
+    if not Path(text).is_absolute():  # paths in a brdp.toml start from its own folder
+        text = Path(os.path.relpath(text, folder)).as_posix()
     return "\n".join([*_head(table, text, schema, queries, moves), *_columns(table, schema)]) + "\n"
 
 

@@ -23,6 +23,17 @@ from brdp.errors import InvalidInput
 
 LARGEST_FILE = 10_000_000
 CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt", ".txt.gz")
+OTHER_ENDINGS = (
+    ".sqlite",
+    ".sqlite3",
+    ".db",
+    ".duckdb",
+    ".xlsx",
+    ".json",
+    ".jsonl",
+    ".arrow",
+    ".feather",
+)
 PARQUET_ENDINGS = (".parquet", ".parq", ".pq")
 Built = TypeVar("Built")
 
@@ -149,11 +160,14 @@ def _source(reader: Reader, folder: Path) -> Source:
         elif all(path.endswith(CSV_ENDINGS) for path in endings):
             form = "csv"
         else:
+            other = any(path.endswith(OTHER_ENDINGS) for path in endings)
             raise reader.refuse(
                 "source",
                 expected="paths that all end in .parquet or all in .csv",
                 got=list(written),
-                remedy='Say which it is: format = "parquet" or format = "csv".',
+                remedy="Save the table as Parquet first."
+                if other
+                else 'Say which it is: format = "parquet" or format = "csv".',
             )
     paths = tuple(str(folder / path) for path in written)
     if form == "parquet":

@@ -14,7 +14,7 @@ def add_parser(subparsers: Any) -> None:
         description="Write a commented brdp.toml for a Parquet or CSV file (or glob). Reads names and types of "
         "columns, never a value.",
     )
-    parser.add_argument("path", help="the file or glob")
+    parser.add_argument("path", help="the file, or a glob in quotes")
     parser.add_argument("--name", help="what the table is called (default: from the file's name)")
     parser.add_argument(
         "--queries", type=int, default=100, help="about how many questions it is for (default: 100)"
@@ -37,8 +37,10 @@ def run(args: argparse.Namespace) -> int:
     from brdp.catalog import init_text
     from brdp.errors import InvalidInput
 
-    text = init_text(args.path, name=args.name, queries=args.queries, moves=args.moves)
     output = Path(args.output)
+    text = init_text(
+        args.path, name=args.name, queries=args.queries, moves=args.moves, folder=output.parent
+    )
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -53,5 +55,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(
             "output", expected="a place to write to", got=f"{output}: {error.strerror}"
         ) from None
-    print(f"wrote {output}: now say whom to protect, how much to spend and what may be asked")
+    print(
+        f"wrote {output}: now say in it whom to protect, how much to spend and what may be asked\n"
+        "then check it: brdp register"
+    )
     return 0

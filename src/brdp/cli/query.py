@@ -31,17 +31,20 @@ def run(args: argparse.Namespace) -> int:
     """Ask, and print the answer or the price."""
     from brdp.cli.output import print_json
     from brdp.cli.show import show
+    from brdp.cli.waiting import waiting
     from brdp.curator import open_curator
 
     with open_curator(args.config) as curator:
         if args.price:
-            price = curator.price(args.sql, analyst=args.analyst)
+            with waiting(sys.stderr, "planning"):
+                price = curator.price(args.sql, analyst=args.analyst)
             if args.json:
                 print_json(price.to_dict())
             else:
                 print(price)
             return 0
-        answer = curator.ask(args.sql, analyst=args.analyst)
+        with waiting(sys.stderr, "planning and reading"):
+            answer = curator.ask(args.sql, analyst=args.analyst)
     if args.json:
         print_json(answer.to_dict())
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import Any
 
 
@@ -26,11 +27,13 @@ def run(args: argparse.Namespace) -> int:
     """Check, create, and show the budgets."""
     from brdp.cli.budget import text_of
     from brdp.cli.output import print_json
+    from brdp.cli.waiting import waiting
     from brdp.curator import open_curator
 
     with open_curator(args.config) as curator:
         names = args.tables or [table.name for table in curator.tables]
-        budgets = [curator.register(name) for name in names]
+        with waiting(sys.stderr, "reading"):
+            budgets = [curator.register(name) for name in names]
     if args.json:
         print_json({"tables": [budget.to_dict() for budget in budgets]})
     else:

@@ -25,7 +25,7 @@ from brdp.curator.promise import promised
 from brdp.curator.release import Release, name_of, up_to_float
 from brdp.curator.results import Answer, Cell, Row
 from brdp.privacy.partition import PartitionSelection
-from brdp.query.aggregate import Histogram, Mean, Sum
+from brdp.query.aggregate import CountDistinctUnits, Histogram, Mean, Sum
 from brdp.query.model import Item, Query
 from brdp.query.totals import Total, totals_of
 
@@ -223,10 +223,12 @@ def notes_for(
         if isinstance(item.aggregate, Mean):
             notes += _rows_note(item, item.aggregate, query, table)
     if isinstance(table.unit, ColumnUnit):
-        rows, groups = _many(table.rows_per_unit, "row"), _many(table.group_limit, "group")
-        notes.append(
-            f"Of each {table.unit.column}, at most {rows} in at most {groups} are counted."
-        )
+        rows, groups = _many(table.rows_per_unit, "row"), ""
+        counts_units = any(isinstance(i.aggregate, CountDistinctUnits) for i in query.items)
+        # so many rows are in no more groups anyway, but a unit counts in each of its groups
+        if query.group_by and (counts_units or table.group_limit < table.rows_per_unit):
+            groups = f" in at most {_many(table.group_limit, 'group')}"
+        notes.append(f"Of each {table.unit.column}, at most {rows}{groups} are counted.")
     return tuple(notes)
 
 

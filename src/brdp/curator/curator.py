@@ -54,6 +54,7 @@ class Curator:
         self._opener = opener
         self._engines: dict[str, Engine] = {}
         self._lock = threading.Lock()
+        self._closed = False
 
     # ---- asking ------------------------------------------------------------------------------------------
 
@@ -216,6 +217,7 @@ class Curator:
 
     def close(self) -> None:
         """Let engines and ledger go."""
+        self._closed = True
         with self._lock:
             for engine in self._engines.values():
                 engine.close()
@@ -237,6 +239,7 @@ class Curator:
         return resolve(query, table, engine.schema), table, engine
 
     def _engine(self, table: Table) -> Engine:
+        self._require_open()
         with self._lock:
             engine = self._engines.get(table.name)
             if engine is None:
@@ -245,18 +248,36 @@ class Curator:
 
     def _budget(self, table: Table) -> BudgetStatus:
         """The ledger's budget, created from brdp.toml the first time; later the ledger's is what binds."""
-        for status in self._ledger.budgets(table.name):
-            if status.analyst is None and status.period is None:
-                return _same_people(status, table)
-        if table.budget is None:
+        self._require_open()
+        found = self._granted(table)
+        if found is None and table.budget is None:
             raise InvalidInput(
                 f"tables.{table.name}.budget", expected="a budget", got="none", remedy="Add one."
             )
-        filter = filter_for(table)
-        try:
-            return self._ledger.grant(table.name, filter, protects=protected(table))
-        except InvalidInput:  # another process was quicker
-            return _same_people(self._ledger.budget(table.name), table)
+        if found is None:
+            try:
+                return self._ledger.grant(table.name, filter_for(table), protects=protected(table))
+            except InvalidInput:
+                found = self._granted(table)
+                if found is None:
+                    raise
+                # another process was quicker
+        return _same_people(found, table)
+
+    def _granted(self, table: Table) -> BudgetStatus | None:
+        for status in self._ledger.budgets(table.name):
+            if status.analyst is None and status.period is None:
+                return status
+        return None
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InvalidInput(
+                "curator",
+                expected="one that is open",
+                got="one that was closed",
+                remedy="Open another.",
+            )
 
     def _key_for(self, budget: BudgetStatus) -> BoundingKey:
         """The key that decides which rows of a unit stay: one for all who share a ledger.

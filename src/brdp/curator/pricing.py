@@ -25,6 +25,7 @@ from brdp.query.model import Query
 ROWS = (100, 1_000, 10_000, 100_000)
 WIDEST = 128  # bounds are widened up to 2^128 times
 REFINEMENTS = 5
+WIDER = Fraction(9, 8)  # where the sampler's distance was one too many
 
 
 def price_of(query: Query, table: Table, *, budgets: Sequence[BudgetStatus], free: bool) -> Price:
@@ -158,34 +159,41 @@ def _nearest(query: Query, table: Table, budgets: Sequence[BudgetStatus]) -> Nea
         )
         return replace(query, items=items)
 
-    def fitting(factor: Fraction) -> float | None:
+    def fitting(factor: Fraction, *, drawn: bool = False) -> float | None:
+        """What fits, but for the distance of the sampler: to know that takes far longer than all the rest."""
         try:
-            price = prepare(widened(factor), table, filter).price(filter)
+            prepared = prepare(widened(factor), table, filter)
         except NotPossible:
             return None
+        tau = prepared.tau(filter) if drawn else Fraction(0)
+        price = filter.price(prepared.curve, tau=tau)
         return filter.epsilon_of(price) if _remaining(budgets, price) > 0 else None
 
     # by powers of two: the least exponent of which it fits, then between that and the one before
     too_small, exponent = 0, 1
-    while (epsilon := fitting(Fraction(2**exponent))) is None:
+    while fitting(Fraction(2**exponent)) is None:
         too_small, exponent = exponent, 2 * exponent
         if exponent > WIDEST:
             return None
     while exponent - too_small > 1:
         between = (too_small + exponent) // 2
-        found = fitting(Fraction(2**between))
-        if found is None:
+        if fitting(Fraction(2**between)) is None:
             too_small = between
         else:
-            exponent, epsilon = between, found
+            exponent = between
     low, high = Fraction(2**too_small), Fraction(2**exponent)
     for _ in range(REFINEMENTS):
         middle = (low + high) / 2
-        found = fitting(middle)
-        if found is None:
+        if fitting(middle) is None:
             low = middle
         else:
-            high, epsilon = middle, found
+            high = middle
+    for _ in range(REFINEMENTS):
+        if (epsilon := fitting(high, drawn=True)) is not None:
+            break
+        high *= WIDER
+    else:
+        return None
     bounds = {
         item.name: up_to_float(item.within)
         for item in widened(high).items

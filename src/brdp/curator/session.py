@@ -160,7 +160,8 @@ def _named(
             raise InvalidInput(
                 f"{argument} of {name}", expected="a list of values", got=values, remedy=remedy
             )
-        found[name] = tuple(values)
+        # numpy's numbers as Python's
+        found[name] = tuple(values.tolist() if hasattr(values, "tolist") else values)
     return found
 
 

@@ -5,6 +5,7 @@ value.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from fractions import Fraction
 from operator import and_, eq, ge, gt, le, lt, ne, or_
 from typing import Any
@@ -13,6 +14,7 @@ from brdp import _extras
 from brdp.catalog.schema import Kind
 from brdp.data.kinds import kind_of
 from brdp.data.values import number, present
+from brdp.errors import InvalidInput
 from brdp.query.condition import (
     And,
     Comparison,
@@ -35,6 +37,8 @@ COMPARE: Mapping[Operator, Callable[[Any, Any], Any]] = {
     Operator.AT_LEAST: ge,
 }
 LARGEST_WHOLE = 2**63 - 1
+NANOSECONDS = 9  # digits of a second
+FIRST_NANOSECOND, LAST_NANOSECOND = date(1677, 9, 23), date(2262, 4, 10)
 
 
 def predicate(condition: Condition, table: Any) -> Any:
@@ -83,5 +87,19 @@ def _sides(table: Any, name: str, values: tuple[Value, ...]) -> tuple[Any, list[
         ]
     if kind in (Kind.DATE, Kind.TIMESTAMP):
         moments = [read_moment(name, str(value), kind) for value in values]
+        if column.type().is_timestamp() and column.type().scale == NANOSECONDS:
+            _require_in_nanoseconds(name, moments)
         return column, [ibis.literal(moment, column.type()) for moment in moments]
     return column, [ibis.literal(value) for value in values]
+
+
+def _require_in_nanoseconds(name: str, moments: Sequence[date]) -> None:
+    """64 bits of nanoseconds hold 584 years: an engine would fail at others, once they are paid for."""
+    for moment in moments:
+        day = moment.date() if isinstance(moment, datetime) else moment
+        if not FIRST_NANOSECOND < day < LAST_NANOSECOND:
+            raise InvalidInput(
+                f"column {name}",
+                expected=f"a moment from {FIRST_NANOSECOND} to {LAST_NANOSECOND}, which its nanoseconds hold",
+                got=str(moment),
+            )

@@ -54,7 +54,11 @@ class DuckDBEngine(Engine):
         except duckdb.Error as error:
             self._clean()
             raise EngineFailed(
-                "DuckDB", type(error).__name__, expected="a table that opens"
+                "DuckDB",
+                type(error).__name__,
+                expected="a table that opens",
+                remedy="Convert columns of types that it has not, such as half floats and decimals of more "
+                "than 38 digits.",
             ) from None
         self._frame = frame
         self._error: type[Exception] = duckdb.Error

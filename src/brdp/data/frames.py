@@ -13,19 +13,33 @@ def registrable(frame: object) -> object:
     known: Any = frame
     module = type(frame).__module__.partition(".")[0]
     if module == "pandas" and hasattr(frame, "columns"):
+        _require_columns(known.columns)
         return _typed(known)
     if module == "polars" and hasattr(frame, "lazy"):
-        return _arrow(known.lazy().collect())
+        return _checked(_arrow(known.lazy().collect()))
     # a reader of Arrow batches can be read once, and what a dataset holds cannot be checked beforehand
     if module == "pyarrow" and hasattr(frame, "schema") and hasattr(frame, "validate"):
         _require_valid(known)
-        return frame
+        return _checked(known)
     raise InvalidInput(
         "frame",
         expected="a pandas, Polars or Arrow table",
         got=type(frame).__name__,
         remedy="Convert it, or save it as Parquet and give the path.",
     )
+
+
+def _checked(table: Any) -> Any:
+    """An Arrow table that DuckDB can read to its end."""
+    _require_columns(table.columns)
+    for column in table.columns:
+        _require_moments(column)
+    return table
+
+
+def _require_columns(columns: Any) -> None:
+    if len(columns) == 0:
+        raise InvalidInput("frame", expected="columns", got="none")
 
 
 def _require_valid(values: Any) -> None:
@@ -45,7 +59,27 @@ def _require_valid(values: Any) -> None:
         ) from None
 
 
-def _arrow(frame: Any) -> object:
+def _require_moments(column: Any) -> None:
+    """Refuse timestamps of seconds or milliseconds that microseconds cannot hold.
+
+    DuckDB fails where it compares one, or writes it as text, so one row would decide whether a question fails.
+    """
+    arrow = _extras.require("pyarrow", extra="query")
+    kind = column.type
+    if not arrow.types.is_timestamp(kind) or kind.unit not in ("s", "ms"):
+        return
+    try:
+        column.cast(arrow.timestamp("us", kind.tz))
+    except arrow.ArrowInvalid:  # quotes the value
+        raise InvalidInput(
+            "frame",
+            expected="timestamps that microseconds hold, up to the year 294,247",
+            got="others",
+            remedy="Make them missing: they are no moments.",
+        ) from None
+
+
+def _arrow(frame: Any) -> Any:
     try:
         return frame.to_arrow()
     except Exception:  # Arrow's or Polars's own; which columns there are decides it, no value does
@@ -66,6 +100,9 @@ def _typed(frame: Any) -> Any:
         if hasattr(kind, "pyarrow_dtype") or getattr(kind, "storage", None) == "pyarrow":
             arrow = _extras.require("pyarrow", extra="query")
             _require_valid(arrow.array(frame.iloc[:, place].array))
+        if getattr(kind, "kind", "") == "M":
+            arrow = _extras.require("pyarrow", extra="query")
+            _require_moments(arrow.array(frame.iloc[:, place]))
     mixed = [
         place
         for place, kind in enumerate(frame.dtypes)

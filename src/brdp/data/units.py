@@ -62,7 +62,8 @@ def require_named_units(table: Table, engine: Engine) -> None:
 
 
 def require_readable(table: Table, engine: Engine) -> None:
-    """Refuse Parquet files with text that is not UTF-8, at which every question that reads it would fail.
+    """Refuse Parquet files with a value that DuckDB cannot read, at which every question that reads its column
+    would fail: text that is not UTF-8, a moment that microseconds cannot hold, a page that is broken.
 
     Reads data: for the owner, at registration. Other sources are safe: PostgreSQL holds no such text, Spark
     replaces it, a line of a CSV file that has it is left out, and frames are checked when they are opened.
@@ -70,15 +71,15 @@ def require_readable(table: Table, engine: Engine) -> None:
     if not isinstance(table.source, ParquetSource):
         return
     source = engine.table
-    texts = {
-        f"longest_{index}": source[name].length().max()
-        for index, (name, kind) in enumerate(engine.schema.items())
+    # a count would be taken from the file's statistics
+    read = {
+        f"read_{index}": source[name].length().max()
         if kind is Kind.TEXT
+        else source[name].hash().max()
+        for index, (name, kind) in enumerate(engine.schema.items())
     }
-    if not texts:
-        return
     try:
-        engine.rows(source.aggregate(**texts))
+        engine.rows(source.aggregate(**read))
     except EngineFailed as failure:
         raise InvalidInput(
             f"source of {table.name}",

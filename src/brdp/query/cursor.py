@@ -159,7 +159,7 @@ class Cursor:
         """Refuse anything that is left."""
         if self.peek().form is not Form.END:
             remedy = hint(self.peek().word, self._sign())
-            if not remedy and self.peek().word:
+            if not remedy and len(self.peek().word) > 2:  # to a letter or two everything is near
                 remedy = did_you_mean(
                     self.peek().text,
                     ["WHERE", "GROUP BY", "CONFIDENCE", "EPSILON", "SIMULTANEOUS",

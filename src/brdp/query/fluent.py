@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from typing import final
 
@@ -34,7 +35,7 @@ from brdp.query.condition import (
 from brdp.query.grammar import parse, parse_condition
 from brdp.query.model import Group, Item, Query
 
-Literal = str | bool | Number
+Literal = str | bool | Number | date
 
 
 def table(name: str) -> Builder:
@@ -89,6 +90,7 @@ class ColumnName:
 
     def is_in(self, values: Iterable[Literal]) -> Condition:
         """Among some values of one kind."""
+        _no_text(f"column {self.name}", values)
         return IsIn(self.name, tuple(self._value(value) for value in values))
 
     def between(self, low: Literal, high: Literal) -> Condition:
@@ -105,8 +107,10 @@ class ColumnName:
     def _value(self, value: object) -> Value:
         if isinstance(value, str | bool):
             return value
+        if isinstance(value, date):  # and datetime, which is one
+            return value.isoformat()
         return exact(
-            value, argument=f"column {self.name}", expected="text, true, false or a number"
+            value, argument=f"column {self.name}", expected="text, a date, true, false or a number"
         )
 
 
@@ -143,6 +147,8 @@ class Builder:
     def group_by(self, *columns: str, **keys: Iterable[Key]) -> Builder:
         """Group by columns, whose public keys may be listed: `sex=["Female", "Male"]`."""
         plain = tuple(Group(name) for name in columns)
+        for name, values in keys.items():
+            _no_text(f"keys of {name}", values)
         keyed = tuple(Group(name, tuple(values)) for name, values in keys.items())
         return replace(self, groups=(*self.groups, *plain, *keyed))
 
@@ -246,3 +252,11 @@ class Builder:
         first = default_name(aggregate)
         numbered = (f"{first}_{number}" for number in range(2, len(taken) + 3))
         return next(free for free in (first, *numbered) if free not in taken)
+
+
+def _no_text(argument: str, values: object) -> None:
+    """The letters of a text are not what was meant."""
+    if isinstance(values, str):
+        raise InvalidInput(
+            argument, expected="a list of values", got=values, remedy=f"[{values!r}]"
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 
 from brdp.catalog.nearest import did_you_mean
@@ -317,8 +317,13 @@ def check_literal(column: str, kind: Kind | None, value: Value) -> None:
 def read_moment(column: str, text: str, kind: Kind) -> date | datetime:
     """A date or timestamp from its ISO 8601 form."""
     try:
-        return date.fromisoformat(text) if kind is Kind.DATE else datetime.fromisoformat(text)
-    except ValueError:
+        if kind is Kind.DATE:
+            return date.fromisoformat(text)
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is not None:
+            found.astimezone(UTC)  # engines compare there: it must be in the years 1 to 9999
+        return found
+    except (ValueError, OverflowError):
         example = "'2026-11-18'" if kind is Kind.DATE else "'2026-11-18 09:30:00'"
         raise InvalidInput(
             f"column {column}",

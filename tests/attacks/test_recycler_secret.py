@@ -63,6 +63,21 @@ def test_a_sampler_keeps_nothing_of_its_draws() -> None:
     assert not hasattr(sampler, "__dict__")
 
 
+@pytest.mark.parametrize("noise", [NOISE, WIDE], ids=repr)
+def test_nobody_changes_the_tables(noise: brdp.Noise) -> None:
+    """Samplers are shared: tables that can be written to are a law that can be changed for others."""
+    tables = sampler_for(noise).tables
+    arrays = [tables.table.thresholds]
+    arrays += (
+        [tables.values]
+        if noise is NOISE
+        else [tables.thresholds, tables.offset, tables.start_and_row]
+    )
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
 class Fails(bits.Source):
     """Good bits at first, then an error."""
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable
 from fractions import Fraction
+from types import FrameType
+from typing import Any
 
 import mpmath
 import numpy as np
@@ -23,6 +27,8 @@ from brdp.noise.release.one_table import OneTable
 from brdp.noise.release.shape import Shape, node_product, shape_of
 from brdp.noise.release.two_stage import TwoStage, power_blocks
 from brdp.noise.sampler import TableSampler, exact_sampler_for, require_table, sampler_for
+
+TraceFunction = Callable[[FrameType, str, Any], Any]
 
 NOISES: list[brdp.Noise] = [
     brdp.DiscreteLaplace(0.01),
@@ -352,6 +358,39 @@ def test_what_has_room_is_known_without_building() -> None:
 def test_a_loop_without_end_is_refused() -> None:
     with pytest.raises(InvalidInput, match="rounds"):
         exact_sampler_for(brdp.Recycled(brdp.DiscreteLaplace(1e9), within=0, rate=1.0))
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        brdp.Recycled(brdp.DiscreteLaplace(4.3), within=(-3, 5), rate=0.7),
+        brdp.Recycled(brdp.DiscreteGaussian(2.7), levels=[(1, 1.0), (6, 0.3), (math.inf, 0.1)]),
+        brdp.Staircase(core=3, step=5, drop=0.7, integer=True),
+    ],
+    ids=repr,
+)
+def test_no_float_takes_part_in_an_exact_draw(noise: brdp.Noise) -> None:
+    """Every argument and local variable of every function of ours that a draw runs, line by line."""
+    sampler = exact_sampler_for(noise)
+    floats: list[str] = []
+    lines = 0
+
+    def watch(frame: FrameType, event: str, argument: object) -> TraceFunction:
+        nonlocal lines
+        if "noise/release" in frame.f_code.co_filename:
+            lines += 1
+            found = [*frame.f_locals.items(), ("what it returns", argument)]
+            floats.extend(name for name, value in found if isinstance(value, float | np.floating))
+        return watch
+
+    before = sys.gettrace()
+    sys.settrace(watch)
+    try:
+        sampler.draw(200)
+    finally:
+        sys.settrace(before)
+    assert lines > 10_000
+    assert floats == []
 
 
 def test_an_exact_draw_that_is_refused_nearly_always_is_not_begun() -> None:

@@ -183,21 +183,21 @@ def _(kernel: Staircase) -> Draw:
 class Loop:
     """Draw from the kernel; keep with the recycler's weight, else draw again."""
 
-    __slots__ = ("_cells", "_draw", "rounds")
+    __slots__ = ("_beyond", "_cells", "_draw", "rounds")
 
     def __init__(self, noise: Noise) -> None:
         self._draw = exact_draw_of(noise.kernel)
         # how many offers one draw takes on average: it decides whether to begin, nothing that is drawn
         self.rounds = noise.expected_rounds * self._draw.offers
-        edges, keeps = noise.recycler.edges, noise.recycler.keeps
-        # an integer k lies in the first cell whose upper edge, a half-integer, is above it
-        self._cells = [
-            (edge, Fraction(keep)) for edge, keep in zip((*edges, float("inf")), keeps, strict=True)
-        ]
+        # edges are half-integers, so that each cell but the last has a last integer
+        lasts = [math.floor(edge) for edge in noise.recycler.edges]
+        keeps = [Fraction(keep) for keep in noise.recycler.keeps]
+        self._cells = list(zip(lasts, keeps[:-1], strict=True))
+        self._beyond = keeps[-1]
 
     def __call__(self, bits: Integers) -> int:
         while True:
             k = self._draw(bits)
-            keep = next(keep for edge, keep in self._cells if k < edge)
+            keep = next((keep for last, keep in self._cells if k <= last), self._beyond)
             if bernoulli(bits, keep.numerator, keep.denominator):
                 return k

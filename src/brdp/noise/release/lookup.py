@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,12 @@ class Drawer(abc.ABC):
             numbers.fill(0)
             scratch.clear()
         return values
+
+
+def lock(*tables: NDArray[Any]) -> None:
+    """Make finished tables read-only: whoever holds one could otherwise change the law for everybody."""
+    for table in tables:
+        table.setflags(write=False)
 
 
 @final

@@ -10,7 +10,7 @@ import numpy as np
 from brdp.noise.release.alias import WORD, Alias, Counts, alias, quantise
 from brdp.noise.release.bits import Words
 from brdp.noise.release.cells import Support, keep_masses
-from brdp.noise.release.lookup import Drawer, Integers, Scratch
+from brdp.noise.release.lookup import Drawer, Integers, Scratch, lock
 
 # The limit of 64 MiB would allow 2^21 columns; 2^18 take 8 MiB, stay in the cache and are built in a
 # fraction of a second. Beyond, two stages are quicker in both respects.
@@ -31,6 +31,7 @@ class OneTable(Drawer):
         padded = np.zeros(self.table.columns, dtype=np.int64)
         padded[: len(self.integers)] = self.integers
         self.values = padded[self.table.outcome]
+        lock(self.table.thresholds, self.table.outcome, self.values)
 
     @property
     def total_variation(self) -> Fraction:

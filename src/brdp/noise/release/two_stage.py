@@ -26,7 +26,7 @@ from brdp.noise.release.alias import WORD, alias, quantise
 from brdp.noise.release.bits import Words
 from brdp.noise.release.cells import Support
 from brdp.noise.release.fixed import BITS
-from brdp.noise.release.lookup import Drawer, Integers, Scratch
+from brdp.noise.release.lookup import Drawer, Integers, Scratch, lock
 from brdp.noise.release.shape import Shape, nodes_for
 
 # Together they keep the tables within 64 MiB: 2^15 * 16 rows, twice for narrower blocks, at 32 bytes, and
@@ -90,6 +90,7 @@ class TwoStage(Drawer):
         outcomes[:count, 0] = entries.starts
         outcomes[:count, 1] = np.asarray(entries.rows, dtype=np.int64) * WORD + entries.shifts
         self.start_and_row = outcomes[self.table.outcome]
+        lock(self.table.thresholds, self.start_and_row, self.thresholds, self.offset)
 
     @property
     def size_in_bytes(self) -> int:

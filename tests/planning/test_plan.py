@@ -132,6 +132,22 @@ def test_least_epsilon_for_a_confidence(confidence, kernel, integer):
     assert less.acceptance < confidence + 1e-6
 
 
+@pytest.mark.parametrize(("delta", "at_least"), [(1e-12, 0.5801), (1e-13, 0.5648), (1e-15, 0.537)])
+def test_small_deltas_recycle_a_gaussian_too(delta, at_least):
+    """Where most of what a rough search likes is infeasible; a plain Gaussian has 0.35 here, and less."""
+    plan = brdp.plan(sensitivity=1, within=3, epsilon=1, delta=delta, kernel="gaussian")
+    assert plan.acceptance >= at_least
+    assert true_delta(plan.noise, 1, 1) <= mpf(delta)
+
+
+def test_every_kernel_says_what_it_gives_recycled_on_a_part_of_the_grid():
+    for epsilon, sensitivity, within, delta in GRID[::7]:
+        plan = brdp.plan(sensitivity=sensitivity, within=within, epsilon=epsilon, delta=delta)
+        said = {(a.kernel, a.recycled): a.acceptance for a in plan.alternatives}
+        assert said["gaussian", True] >= said["gaussian", False]
+        assert said["laplace", True] >= said["laplace", False] * (1 - 1e-3)
+
+
 def test_pure_plans_are_pure_and_leave_the_gaussian_out():
     for integer in (False, True):
         plan = brdp.plan(sensitivity=3, within=4, epsilon=0.7, delta=0, integer=integer)

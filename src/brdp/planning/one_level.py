@@ -21,6 +21,8 @@ BOUNDS = np.array([1.0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.85, 0.93, 1.1])
 STEPS_BEYOND = np.array([0.5, 1.0, 2.0, 4.0])
 REFINEMENTS = 4
 LEADERS = 48
+# A search rounds: where what it found is not certified, kernels this much wider are tried.
+WIDER = (1.0, 1.0001, 1.001, 1.01, 1.03)
 
 
 def plain(shape: Shape, budget: Budget) -> Candidate | None:
@@ -40,11 +42,24 @@ def recycled(shape: Shape, budget: Budget) -> Candidate | None:
     """The best scale, bound and rate together; the kernel alone may be over the budget."""
     if budget.delta == 0 and not shape.can_be_pure:
         return None
-    for scale, bound, weight in _search(shape, budget):
-        noise = _certified(shape, scale, bound, weight, budget)
-        if noise is not None:
-            return Candidate.of(noise, budget.within)
+    found = _search(shape, budget)
+    for wider in WIDER:
+        for scale, bound, weight in found:
+            noise = _certified(shape, *_widened(shape, scale, bound, weight, budget, wider), budget)
+            if noise is not None:
+                return Candidate.of(noise, budget.within)
     return None
+
+
+def _widened(
+    shape: Shape, scale: float, bound: float, weight: float, budget: Budget, wider: float
+) -> tuple[float, float, float]:
+    """The same point at a wider scale: the best one is often where the last feasible weight is about to vanish."""
+    if wider == 1:
+        return scale, bound, weight
+    scale *= wider
+    again = float(_weights(shape, np.array(scale), np.array(bound), budget, PRECISELY))
+    return scale, bound, weight if math.isnan(again) else again
 
 
 def acceptance_found(shape: Shape, budget: Budget) -> float:
@@ -98,24 +113,43 @@ def _search(shape: Shape, budget: Budget) -> list[tuple[float, float, float]]:
     rough = _acceptance(
         shape, scales, bounds, _weights(shape, scales, bounds, budget, ROUGHLY), asked
     )
-    # a rough weight flatters: let the best by that measure show what they are worth
-    leaders = np.argsort(-np.nan_to_num(rough))[:LEADERS]
-    scales, bounds = scales[leaders], bounds[leaders]
     found: list[tuple[float, float, float, float]] = []
-    for _ in range(REFINEMENTS):
-        weights = _weights(shape, scales, bounds, budget, PRECISELY)
-        acceptance = _acceptance(shape, scales, bounds, weights, asked)
-        if not np.isfinite(acceptance).any():
+    # a rough weight flatters, so the best by that measure show what they are worth, until no other can be better
+    order = np.argsort(-np.nan_to_num(rough))
+    for start in range(0, len(order), LEADERS):
+        leaders = order[start : start + LEADERS]
+        if found and found[0][0] >= rough[leaders[0]]:
             break
-        best = int(np.nanargmax(acceptance))
-        scale, bound = scales[best], bounds[best]
-        found.append((acceptance[best], scale, bound, weights[best]))
+        better = _best_of(shape, scales[leaders], bounds[leaders], budget, asked)
+        found = sorted([*found, *better], reverse=True)[:1]
+    for _ in range(REFINEMENTS - 1):
+        if not found:
+            break
+        _, scale, bound, _ = found[-1]
         # the neighbours of the best point bracket the next grid
         scale_grid = _between(scale_grid, scale, 17)
         bound_grid = _between(bound_grid, bound, 5, fixed=shape.lattice or bound == asked)
         scales, bounds = (g.ravel() for g in np.meshgrid(scale_grid, bound_grid, indexing="ij"))
+        better = _best_of(shape, scales, bounds, budget, asked)
+        if not better:
+            break
+        found += better
     found.sort(reverse=True)
-    return [(float(scale), float(bound), float(weight)) for _, scale, bound, weight in found]
+    return [(scale, bound, weight) for _, scale, bound, weight in found]
+
+
+def _best_of(
+    shape: Shape, scales: Floats, bounds: Floats, budget: Budget, asked: float
+) -> list[tuple[float, float, float, float]]:
+    """(acceptance, scale, bound edge, weight) of the best point, if one is feasible."""
+    weights = _weights(shape, scales, bounds, budget, PRECISELY)
+    acceptance = _acceptance(shape, scales, bounds, weights, asked)
+    if not np.isfinite(acceptance).any():
+        return []
+    best = int(np.nanargmax(acceptance))
+    return [
+        (float(acceptance[best]), float(scales[best]), float(bounds[best]), float(weights[best]))
+    ]
 
 
 def _weights(shape: Shape, scales: Floats, bounds: Floats, budget: Budget, steps: int) -> Floats:

@@ -39,15 +39,16 @@ def least_weight(
     scale, bound = np.broadcast_arrays(scale, bound)
     if delta == 0:
         # the loss is shift / scale everywhere left of 0, and -log r more where P is inside and Q is not
-        weight = np.exp(shift / scale - epsilon)
+        with np.errstate(over="ignore"):  # infinite where nothing fits
+            weight = np.exp(shift / scale - epsilon)
         return np.where(weight <= 1, weight, np.nan)
     ratio = np.exp(epsilon)
 
     def masses(low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """P and exp(epsilon) Q of the interval, 0 where it is empty."""
         empty = high <= low
-        mine = shape.cdf(high, scale) - shape.cdf(low, scale)
-        other = shape.cdf(high - shift, scale) - shape.cdf(low - shift, scale)
+        mine = _mass(shape, low, high, scale)
+        other = _mass(shape, low - shift, high - shift, scale)
         return np.where(empty, 0.0, mine), np.where(empty, 0.0, ratio * other)
 
     first, last = np.minimum(bound, shift - bound), np.maximum(bound, shift - bound)
@@ -85,3 +86,11 @@ def least_weight(
             if np.all((change <= SETTLED * weight) | infeasible):
                 break
     return np.where(infeasible | (weight > 1), np.nan, weight)
+
+
+def _mass(shape: Shape, low: Floats, high: Floats, scale: Floats) -> Floats:
+    """P(low <= N <= high), from the lighter tail: past 0 a cdf has lost its digits."""
+    flip = low > 0
+    return shape.cdf(np.where(flip, -low, high), scale) - shape.cdf(
+        np.where(flip, -high, low), scale
+    )

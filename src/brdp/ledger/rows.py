@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, final
@@ -14,6 +15,15 @@ from brdp.ledger.records import BudgetStatus, Period
 from brdp.ledger.schema import NEWEST
 from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
 from brdp.privacy.filters import Amounts, Filter, FilterState, read_filter
+
+COLUMNS = len(ENTRY_COLUMNS.split(","))
+# A table's running sums, each beside its budget's entry and the last entry that changed it.
+WITH_ENTRIES = (
+    "SELECT t.budget, t.spent, t.last, "  # noqa: S608 - names of columns alone
+    + ", ".join(f"{side}.{name.strip()}" for side in "bl" for name in ENTRY_COLUMNS.split(","))
+    + " FROM totals t LEFT JOIN entries b ON b.seq = t.budget LEFT JOIN entries l ON l.seq = t.last "
+    "WHERE t.table_name = ? ORDER BY t.budget"
+)
 
 
 @final
@@ -103,34 +113,38 @@ def append(
 def entry_at(store: Store, seq: int) -> Entry:
     """One entry, checked by itself."""
     rows = store.execute(f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?", (seq,))  # noqa: S608
-    if not rows:
+    return _checked(seq, rows[0] if rows else ())
+
+
+def _checked(seq: int, row: Sequence[Any]) -> Entry:
+    """The entry of a number, from its columns; an outer join has nothing in them where it is missing."""
+    if not row or row[0] is None:
         raise _edited(f"entry {seq} is missing")
-    return entry_of(rows[0]).checked()
+    return entry_of(tuple(row)).checked()
 
 
 def budgets_of(store: Store, table: str) -> tuple[BudgetStatus, ...]:
     """A table's budgets with their running sums, the oldest (its own) first.
 
-    Two rows are read for each, however many charges there were: the budget's entry and the last one that
-    changed it, whose hash covers the sums.
+    Two entries are read for each, however many charges there were, and all in one statement, because a server is
+    waited for at each: the budget's own and the last one that changed it, whose hash covers the sums.
     """
     known: tuple[BudgetStatus, ...] | None = store.memo.get(f"budgets of {table}")
     if known is not None:
         return known
-    rows = store.execute(
-        "SELECT budget, spent, last FROM totals WHERE table_name = ? ORDER BY budget", (table,)
-    )
+    rows = store.execute(WITH_ENTRIES, (table,))
     found = []
-    for budget, spent_text, last in rows:
+    for budget, spent_text, last, *entries in rows:
         spent = as_amounts(spent_text)
-        entry = entry_at(store, budget)
+        entry = _checked(budget, entries[:COLUMNS])
         body = entry.body
         filter = _filter(json.dumps(body["filter"]))
         if entry.kind is not EntryKind.BUDGET or entry.table != table:
             raise _edited("a budget's row does not match its entry")
         proof = as_text(filter.empty)
         if last != budget:
-            proof = entry_at(store, last).body.get("after", {}).get(str(budget), "")
+            latest = _checked(last, entries[COLUMNS:])
+            proof = latest.body.get("after", {}).get(str(budget), "")
         if as_amounts(proof) != spent or len(spent) != len(filter.empty):
             raise _edited(f"the sums of budget {budget} do not match its last charge")
         found.append(

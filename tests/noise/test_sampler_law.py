@@ -162,7 +162,16 @@ def test_control_a_scale_off_by_a_millionth_is_seen() -> None:
 
 def test_two_stages_really_use_polynomial_blocks() -> None:
     made = TwoStage(support_of(WIDE[0]))
-    assert any(width > 1 and nodes > 1 for width, nodes in made.entries.bases)
+    assert any(basis.width > 1 and basis.nodes > 1 for basis in made.entries.bases)
+
+
+def test_two_stages_really_use_the_one_law_of_exponentials() -> None:
+    """On both sides of 0, each with a table of its own: the mirror image of the other's."""
+    made = TwoStage(support_of(WIDE[2]))
+    within = [basis for basis in made.entries.bases if basis.shape is not None]
+    assert {basis.rises for basis in within} == {True, False}
+    assert max(basis.width for basis in within) >= 512
+    assert all(basis.nodes == 1 for basis in within)
 
 
 @pytest.mark.parametrize(
@@ -178,18 +187,26 @@ def test_wide_laws_fit_in_64_mib(noise: brdp.Noise) -> None:
 
 
 @pytest.mark.parametrize("tables", [OneTable, TwoStage])
-def test_draws_follow_the_columns(tables: type[OneTable] | type[TwoStage]) -> None:
+@pytest.mark.parametrize(
+    "kernel", [brdp.DiscreteLaplace(300.0), brdp.DiscreteGaussian(600.0)], ids=repr
+)
+def test_draws_follow_the_columns(
+    tables: type[OneTable] | type[TwoStage], kernel: brdp.Kernel
+) -> None:
     """The look-up in numpy against the same look-up in Python integers, threshold by threshold."""
-    support = support_of(brdp.Recycled(brdp.DiscreteLaplace(300.0), within=200, rate=0.5))
+    support = support_of(brdp.Recycled(kernel, within=200, rate=0.5))
     made = tables(support)
     length = 500
     rng = np.random.default_rng(1)
     words = rng.integers(0, 2**64, size=(made.WORDS_PER_DRAW, length), dtype=np.uint64)
     # on the thresholds themselves and one below, where the low word decides
     for at in range(100):
-        words[0, at], words[1, at] = made.table.thresholds[at] - np.array(
-            [0, at % 2], dtype=np.uint64
-        )
+        threshold = made.table.thresholds[7 * at % made.table.columns]
+        words[0, at], words[1, at] = threshold - np.array([0, at % 2], dtype=np.uint64)
+    if isinstance(made, TwoStage):
+        for at in range(110, 400):
+            threshold = made.thresholds[37 * at % len(made.thresholds)]
+            words[2, at], words[3, at] = threshold - np.array([0, at % 2], dtype=np.uint64)
     for at in range(100, 110):
         words[:, at] = np.uint64(2**64 - 1 if at % 2 else 0)
     drawn = drawn_from(made, words)
@@ -340,7 +357,7 @@ def test_what_has_room_is_known_without_building() -> None:
         brdp.DiscreteLaplace(3.0),
         brdp.DiscreteLaplace(1e6),
         brdp.DiscreteGaussian(2e7),
-        brdp.DiscreteLaplace(3e7),
+        brdp.DiscreteLaplace(3e9),
         brdp.Recycled(brdp.DiscreteGaussian(1e5), within=12_345, rate=0.5),
     ):
         answers = []

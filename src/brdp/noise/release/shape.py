@@ -59,11 +59,17 @@ class Shape(abc.ABC):
     def widest_block(self) -> float:
         """The widest block over which `misfit` stays negligible."""
 
+    @property
+    @abc.abstractmethod
+    def memoryless(self) -> bool:
+        """Whether f(x + y) = f(x) f(y), so that every block of one width has the same law within."""
+
     @abc.abstractmethod
     def misfit(self, width: int, nodes: int) -> Fraction:
         """Return an upper bound, relative to f(0), on how far interpolation is from f on any integer.
 
-        The polynomial meets f at the middles of `nodes` equal parts of the block (see `node_product`).
+        The polynomial meets f at the middles of `nodes` equal parts of the block (see `node_product`). A shape
+        that is memoryless needs none.
         """
 
 
@@ -120,11 +126,14 @@ class Exponential(Shape):
 
     @property
     def widest_block(self) -> float:
-        return float(self.scale) / 16
+        return math.inf
+
+    @property
+    def memoryless(self) -> bool:
+        return True
 
     def misfit(self, width: int, nodes: int) -> Fraction:
-        # the n-th derivative is at most scale^-n
-        return (width / self.scale) ** nodes * node_product(nodes) / math.factorial(nodes)
+        return Fraction(0)
 
 
 @final
@@ -165,6 +174,10 @@ class Bell(Shape):
     @property
     def widest_block(self) -> float:
         return float(self.sigma) / 32
+
+    @property
+    def memoryless(self) -> bool:
+        return False
 
     def misfit(self, width: int, nodes: int) -> Fraction:
         # Cramer's bound on Hermite functions: |f^(n)| <= 1.09 sqrt(n!) / sigma^n
@@ -213,6 +226,10 @@ class Stairs(Shape):
     @property
     def widest_block(self) -> float:
         return math.inf
+
+    @property
+    def memoryless(self) -> bool:
+        return False  # it is constant on its blocks: a polynomial of degree 0
 
     def misfit(self, width: int, nodes: int) -> Fraction:
         return Fraction(0)

@@ -1,6 +1,8 @@
 """Two tables for laws too wide for one: first a block and a shape within it, then the offset.
 
-Over a block of W integers every kernel is a polynomial of low degree, up to an error that is bounded and
+An exponential has the same law within every block of W integers: f(start + r) = f(start) f(r). Choose the block
+with a mass proportional to keep * f(start), then r by the law f(r) / (f(0) + ... + f(W-1)).
+Over a block of W integers every other kernel is a polynomial of low degree, up to an error that is bounded and
 far below 2^-100: f(start + r) = sum over j of beta_j B_j(x), x = (2r+1)/(2W), with the Bernstein
 polynomials B_j(x) = C(d,j) x^j (1-x)^(d-j). They and the beta_j are not negative, so this is a mixture:
 choose the pair (block, j) with a mass proportional to keep * beta_j * sum of B_j, then r by the law B_j / sum of
@@ -57,8 +59,29 @@ class Rows:
     columns: int
     thresholds: Words
     outcome: NDArray[np.int64]
-    sums: tuple[Fraction, ...]  # of B_j over the block
+    sums: tuple[Fraction, ...]  # of B_j, or of f(r), over the block
     total_variation: Fraction
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """The laws that a block of `width` integers mixes: Bernstein's polynomials, or those of `shape` itself.
+
+    On the left of 0 an offset counts from the outer end, so there a memoryless shape rises.
+    """
+
+    width: int
+    nodes: int
+    shape: Shape | None = None
+    rises: bool = False
+
+    @property
+    def rows(self) -> Rows:
+        """Their tables."""
+        if self.shape is None:
+            return rows_of(self.width, self.nodes)
+        return rows_within(self.shape, self.width, self.rises)
 
 
 @final
@@ -75,7 +98,7 @@ class TwoStage(Drawer):
             for run, keep in runs(support, side=side):
                 entries.add(support.shape, run, keep, side=side)
         first = quantise(entries.masses, error=Fraction(entries.error) + support.tail)
-        rows = [rows_of(width, nodes) for width, nodes in entries.bases]
+        rows = [basis.rows for basis in entries.bases]
         self.total_variation: Fraction = first.total_variation + max(
             r.total_variation for r in rows
         )
@@ -160,26 +183,29 @@ class Entries:
         self.starts: list[int] = []
         self.rows: list[int] = []
         self.shifts: list[int] = []
-        self.bases: dict[tuple[int, int], int] = {}
+        self.bases: dict[Basis, int] = {}
         self.error = 0
         self._columns = 0
         # symmetric noise has the same runs on both sides
         self._runs: dict[tuple[Run, int], tuple[list[int], int]] = {}
 
-    def _base(self, width: int, nodes: int) -> int:
-        if (width, nodes) not in self.bases:
-            self.bases[width, nodes] = self._columns
-            self._columns += nodes * rows_of(width, nodes).columns
-        return self.bases[width, nodes]
+    def _base(self, basis: Basis) -> int:
+        if basis not in self.bases:
+            self.bases[basis] = self._columns
+            self._columns += basis.nodes * basis.rows.columns
+        return self.bases[basis]
 
     def add(self, shape: Shape, run: Run, keep: int, *, side: int) -> None:
         """Add a run of blocks on one side of 0, given by absolute values."""
         width = run.width
         nodes = nodes_for(shape, width) if width > 1 else 1
-        columns = rows_of(width, nodes).columns
-        base = self._base(width, nodes)
+        within = shape.memoryless and width > 1
+        basis = Basis(width, nodes, shape, side < 0) if within else Basis(width, nodes)
+        columns = basis.rows.columns
+        base = self._base(basis)
         if (run, keep) not in self._runs:
-            self._runs[run, keep] = run_masses(shape, run, keep, nodes)
+            masses_of = memoryless_masses if within else run_masses
+            self._runs[run, keep] = masses_of(shape, run, keep, nodes)
         masses, error = self._runs[run, keep]
         self.masses += masses
         self.error += error
@@ -192,6 +218,18 @@ class Entries:
             rows.reverse()
         self.starts += [start for start in starts for _ in rows]
         self.rows += rows * run.count
+
+
+def memoryless_masses(shape: Shape, run: Run, keep: int, nodes: int) -> tuple[list[int], int]:
+    """Return the masses of all blocks of a run of a memoryless shape, and the error they may have in sum."""
+    width = run.width
+    (total,) = Basis(width, nodes, shape).rows.sums
+    inside = math.floor(total)
+    starts = shape.walk(Fraction(run.start), Fraction(width), run.count)
+    masses = [(value * keep >> BITS) * inside >> BITS for value in starts]
+    # every integer of a block may be off by what its start and its place in the block are off, and by 2 for the weight
+    worst = shape.error(run.count) + 2 + shape.error(width)
+    return masses, run.count * (width * worst + 1)
 
 
 def run_masses(shape: Shape, run: Run, keep: int, nodes: int) -> tuple[list[int], int]:
@@ -225,7 +263,12 @@ def block_width(support: Support) -> int:
     while widest > max(1.0, shape.widest_block):
         widest //= 2
     width = min(USUAL_BLOCK, widest)
-    while width < widest and support.size * nodes_for(shape, width) > width * MOST_ENTRIES // 2:
+    while width < widest:
+        nodes = nodes_for(shape, width)
+        # one law within a block: blocks are best about as many as the integers in one
+        balanced = nodes > 1 or support.size <= width * width
+        if balanced and support.size * nodes <= width * MOST_ENTRIES // 2:
+            break
         width *= 2
     return width
 
@@ -314,4 +357,19 @@ def rows_of(width: int, nodes: int) -> Rows:
         outcome=np.concatenate([np.minimum(table.outcome, width - 1) for table in tables]),
         sums=tuple(sums),
         total_variation=distance,
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def rows_within(shape: Shape, width: int, rises: bool) -> Rows:
+    """Build the one offset table of a memoryless shape; its sum is in ulps."""
+    values = shape.walk(Fraction(0), Fraction(1), width)
+    counts = quantise(values, error=Fraction(width * shape.error(width)))
+    table = alias(counts.counts[::-1] if rises else counts.counts)
+    return Rows(
+        columns=table.columns,
+        thresholds=table.thresholds,
+        outcome=table.outcome,
+        sums=(Fraction(sum(values)),),
+        total_variation=counts.total_variation,
     )

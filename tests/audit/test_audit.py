@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def test_accuses_algorithm_1_where_it_leaks_thousands_of_times_its_delta() -> No
 def test_algorithm_1_with_the_laplace_kernel_leaks_too_little_to_be_seen(
     epsilon: float, sensitivity: float, split: float, truth: float
 ) -> None:
-    """theory.md 5, third and fourth rows: over 2 times the promise, but no number of draws shows it.
+    """theory.md 5, third and fourth rows: over 2 times the promise, but no number of draws that anyone makes shows it.
 
     The likeliest event has delta 3e-5 over a probability of order 1: 1e10 draws. Only the exact curve tells.
     """
@@ -170,15 +171,23 @@ def test_honest_mechanisms_are_not_accused_at_a_million_draws() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_the_exact_sampler_is_not_accused() -> None:
-    """What budgets without a delta release with, as a black box: eight settings, and a control each."""
+    """What budgets without a delta release with, as a black box: eight settings, and four controls of them."""
+    accused = []
     for noise, sensitivity in itertools.islice(honest(100), 0, 64, 8):
         promise = promise_of([Release(noise=noise, sensitivity=sensitivity)], delta=1e-5)
         sampler = exact_sampler_for(noise)
-        black = Black(lambda x, size, draw=sampler.draw: x + draw(size), inputs=(0, sensitivity))
-        report = audit(black, promise, draws=60_000, confidence=SURE)
+
+        def answers(x: float, size: int, draw: Callable[..., Any] = sampler.draw) -> Any:
+            return x + draw(size)
+
+        report = audit(
+            Black(answers, inputs=(0, sensitivity)), promise, draws=60_000, confidence=SURE
+        )
         assert not report.accused, f"{noise} at {sensitivity}: {report}"
-        far = Black(lambda x, size, draw=sampler.draw: x + draw(size), inputs=(0, 9 * sensitivity))
-        assert audit(far, promise, draws=60_000, confidence=SURE).broken
+        if promise.epsilon < 2:  # what so few draws can refute
+            far = Black(answers, inputs=(0, 9 * sensitivity))
+            accused.append(audit(far, promise, draws=60_000, confidence=SURE).broken)
+    assert accused.count(True) == len(accused) >= 4
 
 
 def test_accuses_false_acceptance() -> None:

@@ -230,3 +230,12 @@ def test_toml_dates_and_tables_in_the_wrong_place_raise_nothing_else():
                 parse_catalog(text)
             except InvalidInput as refusal:
                 assert "brdp.toml" in str(refusal)  # noqa: PT017 - some values are allowed
+
+
+def test_tables_are_found_without_regard_to_case_where_that_names_one():
+    text = TABLE.replace("tables.t", "tables.Visits")
+    assert parse_catalog(text).table("visits").name == "Visits"
+    both = parse_catalog(text + TABLE.replace("tables.t", "tables.visits"))
+    assert [both.table(name).name for name in ("Visits", "visits")] == ["Visits", "visits"]
+    with pytest.raises(InvalidInput, match="Visits"):
+        both.table("VISITS")

@@ -149,9 +149,11 @@ class Catalog:
     origin: str = "brdp.toml"  # how errors name it
 
     def table(self, name: str) -> Table:
-        for table in self.tables:
-            if table.name == name:
-                return table
+        """The table of a name; without regard to case, as SQL does, where that names one."""
+        alike = [table for table in self.tables if table.name.casefold() == name.casefold()]
+        exact = [table for table in alike if table.name == name]
+        if len(exact or alike) == 1:
+            return (exact or alike)[0]
         names = [table.name for table in self.tables]
         raise InvalidInput(
             "table",

@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
     table = args.words[-1]
     with open_curator(args.config) as curator:
         status = curator.budget(table)
+        table = status.table  # as brdp.toml writes it
         if charging:
             if args.epsilon is None or not args.note:
                 raise InvalidInput("charge", expected="--epsilon and --note", got="neither or one")

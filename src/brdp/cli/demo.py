@@ -10,6 +10,7 @@ QUESTIONS = (
     "SELECT SUM(hours_per_week) AS hours WITHIN 2000 FROM adult WHERE age >= 60 CONFIDENCE 0.95",
     "SELECT sex, AVG(age) AS mean_age WITHIN 0.5 FROM adult GROUP BY sex CONFIDENCE 0.95",
 )
+NEXT = "SELECT COUNT(*) WITHIN 30 FROM adult WHERE age < 25"
 CONFIG = """\
 # Written by `brdp demo`: the UCI Adult census table, every row a person of their own.
 [tables.adult]
@@ -85,8 +86,15 @@ def run(args: argparse.Namespace) -> int:
             print()
         print(text_of(curator.budget("adult")))
         print(in_words(curator, "adult"))
-    print(
-        '\nGo on with: brdp query "SELECT COUNT(*) WITHIN 30 FROM adult WHERE age < 25"  and  '
-        "brdp budget adult"
-    )
+    name = command_name()
+    print(f'\nGo on with: {name} query "{NEXT}"')
+    print(f"       and: {name} budget adult")
     return 0
+
+
+def command_name() -> str:
+    """What to type for this program: its path, where a shell would not find it by its name."""
+    import shutil
+    import sys
+
+    return "brdp" if shutil.which("brdp") or "brdp" not in sys.argv[0] else sys.argv[0]

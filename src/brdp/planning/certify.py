@@ -10,11 +10,13 @@ from typing import final
 from brdp.noise.base import Noise
 from brdp.planning.request import Budget
 
-# Relative steps away from where the search pointed to, and how closely the edge is approached.
-FIRST_STEP, LAST_STEP = 1e-12, 0.5
-PRECISE, LEAST_STEP = 1e-11, 1e-13
-# A log delta this close below its target is close enough.
-CLOSE = 1e-9
+# Relative steps away from where the search pointed to, and how closely the edge is approached. The curve is rounded
+# up by about 1e-11, which a step of CLEAR makes up for.
+FIRST_STEP, LAST_STEP, GROWTH = 1e-12, 0.5, 32
+CLEAR = 3e-11
+PRECISE, LEAST_STEP = 1e-11, 4e-11
+# A log delta (or, without one, an epsilon, relatively) this close below its target is close enough.
+CLOSE = 1e-8
 MOST_TRIALS = 60
 
 
@@ -25,30 +27,37 @@ def overrun(noise: Noise, budget: Budget) -> float:
     """
     curve = noise.privacy(sensitivity=budget.sensitivity)
     if budget.delta == 0:
-        return curve.largest_loss - budget.epsilon
+        return (curve.largest_loss - budget.epsilon) / budget.epsilon
     # the log may be rounded, so it must clear the target by more than an ulp
     target = math.nextafter(math.log(budget.delta), -math.inf)
     return float(curve.log_delta(epsilon=budget.epsilon)) - target
 
 
 def least_fitting(
-    make: Callable[[float], Noise | None], start: float, *, budget: Budget, grow: float = 1.0
+    make: Callable[[float], Noise | None],
+    start: float,
+    *,
+    budget: Budget,
+    grow: float = 1.0,
+    first: float = FIRST_STEP,
 ) -> Noise | None:
     """Find the least parameter near `start` whose noise fits the budget; None if none near it does.
 
     `make` turns the parameter into noise (None where there is none). More of it must cost less, at
-    least from just below the answer to just above it. `grow` is -1 where less of it costs less.
+    least from just below the answer to just above it. `grow` is -1 where less of it costs less;
+    `first` is the first relative step away from the start.
     """
 
     def tried(step: float) -> _Trial:
         noise = make(start * (1 + grow * step))
         return _Trial(step, math.inf if noise is None else overrun(noise, budget), noise)
 
-    fits, fails = _bracket(tried)
+    fits, fails = _bracket(tried, first)
     if fits is None or fails is None:
         return None if fits is None else fits.noise
     for _ in range(MOST_TRIALS):
-        if abs(fits.step - fails.step) <= PRECISE * abs(fits.step) + LEAST_STEP:
+        near = abs(fits.step - fails.step) <= PRECISE * abs(fits.step) + LEAST_STEP
+        if near or fits.over > -CLOSE:
             break
         # false position, kept off the ends; halving where a value is infinite
         share = 0.5
@@ -59,8 +68,6 @@ def least_fitting(
             fails = trial
         else:
             fits = trial
-            if fits.over > -CLOSE:
-                break
     return fits.noise
 
 
@@ -74,15 +81,17 @@ class _Trial:
     noise: Noise | None
 
 
-def _bracket(tried: Callable[[float], _Trial]) -> tuple[_Trial | None, _Trial | None]:
+def _bracket(tried: Callable[[float], _Trial], first: float) -> tuple[_Trial | None, _Trial | None]:
     """The last trial on one side of the edge and the first on the other, in growing steps."""
     before = tried(0.0)
     forward = before.over > 0
-    step = FIRST_STEP if forward else -FIRST_STEP
+    if not forward and before.over > -CLOSE:
+        return before, None
+    step = first if forward else -first
     while abs(step) <= LAST_STEP:
         after = tried(step)
         if (after.over > 0) != forward:
             return (after, before) if forward else (before, after)
         before = after
-        step *= 8
+        step *= GROWTH
     return (None, before) if forward else (before, None)

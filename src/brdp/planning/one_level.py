@@ -9,7 +9,7 @@ import numpy as np
 
 from brdp.noise import Recycled
 from brdp.noise.base import Floats, Noise
-from brdp.planning.certify import least_fitting, overrun
+from brdp.planning.certify import CLEAR, least_fitting, overrun
 from brdp.planning.request import Budget, Candidate
 from brdp.planning.shapes import Shape
 from brdp.planning.weight import PRECISELY, ROUGHLY, least_weight
@@ -34,7 +34,7 @@ def plain(shape: Shape, budget: Budget) -> Candidate | None:
     def make(scale: float) -> Noise:
         return shape.kernel(scale)
 
-    noise = least_fitting(make, start, budget=budget)
+    noise = least_fitting(make, start, budget=budget, first=CLEAR)
     return None if noise is None else Candidate.of(noise, budget.within)
 
 
@@ -214,4 +214,4 @@ def _certified(
         if noise is not None and overrun(noise, budget) <= 0:
             return noise
         weight = 1e-12
-    return least_fitting(make, weight, budget=budget)
+    return least_fitting(make, weight, budget=budget, first=CLEAR)

@@ -47,8 +47,8 @@ def least_weight(
     def masses(low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """P and exp(epsilon) Q of the interval, 0 where it is empty."""
         empty = high <= low
-        mine = _mass(shape, low, high, scale)
-        other = _mass(shape, low - shift, high - shift, scale)
+        mine = shape.cdf(high, scale) - shape.cdf(low, scale)
+        other = shape.cdf(high - shift, scale) - shape.cdf(low - shift, scale)
         return np.where(empty, 0.0, mine), np.where(empty, 0.0, ratio * other)
 
     first, last = np.minimum(bound, shift - bound), np.maximum(bound, shift - bound)
@@ -86,11 +86,3 @@ def least_weight(
             if np.all((change <= SETTLED * weight) | infeasible):
                 break
     return np.where(infeasible | (weight > 1), np.nan, weight)
-
-
-def _mass(shape: Shape, low: Floats, high: Floats, scale: Floats) -> Floats:
-    """P(low <= N <= high), from the lighter tail: past 0 a cdf has lost its digits."""
-    flip = low > 0
-    return shape.cdf(np.where(flip, -low, high), scale) - shape.cdf(
-        np.where(flip, -high, low), scale
-    )

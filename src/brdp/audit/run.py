@@ -27,8 +27,9 @@ from brdp.audit.report import CoverageFinding, Event, Picture, Report
 from brdp.audit.score import Score, learn
 from brdp.noise.base import Floats, interval
 
-# Numbers held in memory at once, and at most kept for learning.
-CHUNK = 1 << 20
+# Numbers held in memory at once (but always some rows of them), and at most kept for learning.
+CHUNK = 1 << 18
+LEAST_ROWS = 1 << 10
 MOST_LEARNT = 1 << 24
 CANDIDATES = 400
 # Two ways round, and for each an event for epsilon and one for the promise; each needs two bounds.
@@ -99,9 +100,11 @@ class _Run:
         self.total = 2 * draws
         self.done = 0
         self.progress = progress
+        if progress is not None:
+            progress(0, self.total)  # a slow function shows at once that something goes on
 
     def rows(self, world: int, size: int) -> Iterator[Floats]:
-        length = max(1, CHUNK // self.mechanism.columns)
+        length = max(LEAST_ROWS, CHUNK // self.mechanism.columns)
         for start in range(0, size, length):
             count = min(length, size - start)
             yield self.mechanism.answers(world, count)

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -18,7 +18,9 @@ from brdp.noise.base import Floats
 from brdp.privacy.base import Curve
 from brdp.privacy.curve import curve_of
 from brdp.privacy.real import RealCurve
-from brdp.privacy.solve import Bounds, bounds_at_delta, bounds_at_epsilon
+
+if TYPE_CHECKING:
+    from brdp.privacy.solve import Bounds
 
 REMEDY = "For example brdp.compose({noise.privacy(sensitivity=1): 1000}), or a list of curves."
 # Beyond this relative gap an answer says so.
@@ -64,6 +66,9 @@ class ComposedCurve(Curve):
             return float(bounds[0][0]), float(bounds[1][1])
         if epsilon >= self.largest_loss:
             return -math.inf, -math.inf
+        # the engines of composition take as long to import as all else together
+        from brdp.privacy.solve import bounds_at_epsilon
+
         return bounds_at_epsilon(merged(self.parts), epsilon)
 
     def _invert(self, delta: float, *, upper: bool) -> float:
@@ -75,6 +80,8 @@ class ComposedCurve(Curve):
 
 @functools.lru_cache(maxsize=4096)
 def _epsilon_bounds(curve: ComposedCurve, delta: float) -> Bounds:
+    from brdp.privacy.solve import bounds_at_delta
+
     alone, mu = _one_curve(curve.parts)
     if alone is not None:
         lower, upper = alone.epsilon_bounds(delta=delta)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.special import gammaln
+import scipy
 
 from brdp import _validate
 from brdp.errors import InvalidInput
@@ -132,7 +132,8 @@ def _binomial(base: ComposedCurve, p: float, order: int) -> float:
         return 0.0
     k = np.arange(2, order + 1)
     moments = np.array([_moment(base, float(one)) for one in k])
-    logs = gammaln(order + 1) - gammaln(k + 1) - gammaln(order - k + 1)
+    log_factorial = scipy.special.gammaln
+    logs = log_factorial(order + 1) - log_factorial(k + 1) - log_factorial(order - k + 1)
     logs += k * math.log(p) + (order - k) * math.log1p(-p)
     with np.errstate(divide="ignore"):
         # log(exp(moment) - 1)

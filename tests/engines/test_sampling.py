@@ -11,9 +11,9 @@ import pyarrow
 import pytest
 import scipy
 
-from brdp.catalog import ColumnUnit, RowUnit, Table
+from brdp.catalog import Clip, Column, ColumnUnit, RowUnit, Table
 from brdp.catalog.source import PostgresSource
-from brdp.data import FrameSource, Sample, exact_totals, open_source
+from brdp.data import BoundingKey, FrameSource, Sample, exact_totals, open_source
 from brdp.errors import InvalidInput
 from brdp.query import parse, totals_of_query
 from tests.data.twin import as_text, twin
@@ -83,13 +83,13 @@ PEOPLE = 20_000
 ROWS = pyarrow.table({"u": [u // 2 for u in range(2 * PEOPLE)], "v": [1] * (2 * PEOPLE)})
 ALIKE = pyarrow.table({"u": [7] * (2 * PEOPLE), "v": [1] * (2 * PEOPLE)})
 USERS = Table(name="t", source=FrameSource(None), unit=ColumnUnit("u"), rows_per_unit=2)
+MANY_ROWS = pyarrow.table({"u": [u // 4 for u in range(8000)], "v": list(range(8000))})
+VALUES = Column("v", clip=Clip(Fraction(0), Fraction(8000), integer=True))
 SINGLE = Table(name="t", source=FrameSource(None), unit=RowUnit())
 
 
 def counted(engine, table, sample) -> int:
     query = parse("SELECT COUNT(*) FROM t EPSILON 1")
-    from brdp.data import BoundingKey
-
     found = exact_totals(
         query, table=table, engine=engine, key=BoundingKey(b"0" * 16), sample=sample
     )
@@ -134,6 +134,16 @@ def test_a_database_in_another_language_draws_the_same(server):
     )  # its digits are b0...: digests from aa on lie below, and sort above
     with open_source(source) as engine:
         assert counted(engine, USERS, sample) == 2 * sum(heads(u, sample) for u in range(PEOPLE))
+        # and the same rows of a unit stay: three of four, all but the one whose digest sorts last
+        few = replace(USERS, rows_per_unit=3, row_key=("v",), columns=(VALUES,))
+        query = parse("SELECT SUM(v) FROM t EPSILON 1")
+        key = BoundingKey(b"0" * 16)
+        found = []
+        for put in (in_postgres(f"{base}/danish"), in_duckdb):
+            with opened(put, MANY_ROWS) as other:
+                totals = exact_totals(query, table=few, engine=other, key=key)
+                found.append([totals.of(total) for total in totals_of_query(query, few)])
+        assert found[0] == found[1]
 
 
 def test_the_rate_is_the_one_that_is_accounted():
@@ -144,7 +154,7 @@ def test_the_rate_is_the_one_that_is_accounted():
         rate = query.sampling_rate
         assert 0 <= asked - rate < Fraction(1, 2**52)
         assert Fraction(float(rate)) == rate
-        assert Fraction(int(Sample(rate).threshold, 16), 2**52) == rate
+        assert Fraction(int(Sample(rate).threshold, 16), 2**128) == rate
 
 
 def test_keys_are_fresh_and_never_shown():

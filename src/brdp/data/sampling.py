@@ -21,6 +21,7 @@ from brdp.query.model import SAMPLE_BITS
 
 KEY_BYTES = 16
 ROW = "brdp_row"
+DIGITS = 32  # of an md5 in hexadecimal
 
 
 @final
@@ -47,8 +48,8 @@ class Sample:
 
     @property
     def threshold(self) -> str:
-        """The hexadecimal number below which the digest of a unit in the sample lies."""
-        return f"{int(self.rate * (1 << SAMPLE_BITS)):0{SAMPLE_BITS // 4}x}"
+        """The hexadecimal number below which the digest of a unit in the sample lies, as long as a digest."""
+        return f"{int(self.rate * (1 << SAMPLE_BITS)):0{SAMPLE_BITS // 4}x}".ljust(DIGITS, "0")
 
     def __repr__(self) -> str:
         return f"Sample({float(self.rate):g})"

@@ -50,19 +50,21 @@ def run(args: argparse.Namespace) -> int:
     """Plan, then print and draw."""
     from brdp.cli.files import require_picture
     from brdp.cli.output import print_json
+    from brdp.cli.waiting import waiting
     from brdp.planning import plan
 
     require_picture("--plot", args.plot)
-    found = plan(
-        sensitivity=args.sensitivity,
-        within=args.within,
-        epsilon=args.epsilon,
-        confidence=args.confidence,
-        delta=args.delta,
-        kernel=args.kernel,
-        integer=args.integer,
-        count=args.count,
-    )
+    with waiting(sys.stderr, "planning"):
+        found = plan(
+            sensitivity=args.sensitivity,
+            within=args.within,
+            epsilon=args.epsilon,
+            confidence=args.confidence,
+            delta=args.delta,
+            kernel=args.kernel,
+            integer=args.integer,
+            count=args.count,
+        )
     if args.plot:
         found.plot(args.plot)
         print(f"drawn in {args.plot}", file=sys.stderr)

@@ -129,6 +129,10 @@ class Recycled(Noise):
         if len(edges) == 2 and keeps[1] == 1 and keeps[0] == keeps[2]:
             within = repr(edges[1]) if -edges[0] == edges[1] else repr(edges)
             return f"Recycled({self._kernel!r}, within={within}, rate={1 - keeps[0]!r})"
+        if self._recycler.symmetric:
+            middle = len(edges) // 2
+            levels = [*zip((*edges[middle:], math.inf), keeps[middle:], strict=True)]
+            return f"Recycled({self._kernel!r}, levels={levels!r})"
         return f"Recycled({self._kernel!r}, edges={edges!r}, keeps={keeps!r})"
 
     @property

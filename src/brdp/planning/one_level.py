@@ -9,7 +9,7 @@ import numpy as np
 
 from brdp.noise import Recycled
 from brdp.noise.base import Floats, Noise
-from brdp.planning.certify import CLEAR, least_fitting, overrun
+from brdp.planning.certify import CLEAR, FIRST_STEP, least_fitting, overrun
 from brdp.planning.request import Budget, Candidate
 from brdp.planning.shapes import Shape
 from brdp.planning.weight import PRECISELY, ROUGHLY, least_weight
@@ -34,7 +34,7 @@ def plain(shape: Shape, budget: Budget) -> Candidate | None:
     def make(scale: float) -> Noise:
         return shape.kernel(scale)
 
-    noise = least_fitting(make, start, budget=budget, first=CLEAR)
+    noise = least_fitting(make, start, budget=budget, first=_first_step(budget))
     return None if noise is None else Candidate.of(noise, budget.within)
 
 
@@ -214,4 +214,9 @@ def _certified(
         if noise is not None and overrun(noise, budget) <= 0:
             return noise
         weight = 1e-12
-    return least_fitting(make, weight, budget=budget, first=CLEAR)
+    return least_fitting(make, weight, budget=budget, first=_first_step(budget))
+
+
+def _first_step(budget: Budget) -> float:
+    """Pure losses are known to the last digits, a delta to eleven."""
+    return CLEAR if budget.delta > 0 else FIRST_STEP

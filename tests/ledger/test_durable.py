@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from brdp.errors import BudgetExceeded
 from brdp.ledger import Granted, Ledger, LedgerUnavailable, open_ledger, verify
 from tests.ledger.asking import TABLE, filter_for, request, serves
 
@@ -204,3 +205,40 @@ def test_no_answer_leaves_before_the_disk_has_it(tmp_path: Path) -> None:
         names = {charge["digest"] for charge in ledger.history()}
         assert {f"a{i}" for i in range(8)} | {f"c{i}" for i in range(8)} <= names
         assert found.answers == 16
+
+
+@pytest.mark.parametrize("names", [("a", "a"), ("a", "b")])
+def test_two_in_one_commit_see_each_other(place: str, monkeypatch, names: tuple[str, str]) -> None:
+    """What is read ahead for all of a commit is never older than what its first has written."""
+    told: list[object] = []
+
+    def ask(name: str) -> None:
+        try:
+            told.append(ledger.ask(request(name), serves=serves(1), patience=0.2))
+        except (BudgetExceeded, LedgerUnavailable) as error:
+            told.append(error)
+
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(2))
+        commit, free, commits = ledger._store.commit, threading.Event(), []
+
+        def held() -> None:
+            commits.append(1)
+            free.wait(60)
+            commit()
+
+        monkeypatch.setattr(ledger._store, "commit", held)
+        threads = [threading.Thread(target=ask, args=(name,)) for name in ("first", *names)]
+        for thread in threads:
+            thread.start()
+            time.sleep(0.1)  # the first holds the commit, the others wait for one together
+        assert len(commits) == 1
+        free.set()
+        for thread in threads:
+            thread.join(60)
+        assert [type(one) for one in told].count(Granted) == 2
+        assert len(told) == 3
+        (refused,) = [one for one in told if not isinstance(one, Granted)]
+        # the same question is charged once and waited for; another does not fit any more
+        assert isinstance(refused, LedgerUnavailable if names == ("a", "a") else BudgetExceeded)
+        assert verify(ledger).charges == 2

@@ -30,6 +30,11 @@ from brdp.ledger.records import (
 )
 from brdp.ledger.room import check_room, own, paid
 from brdp.ledger.rows import (
+    ANSWER_OF,
+    CHARGES_OF,
+    ENTRY_AT,
+    HEAD,
+    WITH_ENTRIES,
     append,
     as_amounts,
     as_text,
@@ -140,8 +145,15 @@ class Ledger:
         token = secrets.token_hex(16)
         deadline = clock_module.monotonic() + patience
         pause = 0.005
+        reads = (
+            (HEAD, ()),
+            (CHARGES_OF, (request.table, request.digest)),
+            (WITH_ENTRIES, (request.table,)),
+        )
         while True:
-            found = self._queue.write(lambda store: self._ask(store, request, serves, token))
+            found = self._queue.write(
+                lambda store: self._ask(store, request, serves, token), reads=reads
+            )
             if found is not None:
                 return found
             if clock_module.monotonic() >= deadline:
@@ -204,10 +216,7 @@ class Ledger:
         """
 
         def work(store: Store) -> Json:
-            rows = store.execute(
-                f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
-                (granted.seq,),
-            )
+            rows = store.execute(ANSWER_OF, (granted.seq,))
             drop_claim(store, granted.seq, granted.token)
             if rows:
                 earlier: Json = entry_of(rows[0]).checked().body["answer"]
@@ -220,7 +229,8 @@ class Ledger:
             return answer
 
         canonical(dict(answer))  # what JSON cannot hold is refused before anything is done
-        return self._queue.write(work)
+        here = (granted.seq,)
+        return self._queue.write(work, reads=((ANSWER_OF, here), (ENTRY_AT, here), (HEAD, ())))
 
     def give_up(self, granted: Granted) -> None:
         """Let another caller complete the charge: this one failed."""
@@ -328,21 +338,14 @@ def _find(
     store: Store, table: str, digest: str, serves: Serves
 ) -> tuple[Stored | None, list[tuple[int, dict[str, Any]]]]:
     """An answer that serves, or else the charges that would and have none."""
-    rows = store.execute(
-        f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
-        "ORDER BY seq DESC LIMIT 1000",
-        (table, digest),
-    )
+    rows = store.execute(CHARGES_OF, (table, digest))
     interrupted: list[tuple[int, dict[str, Any]]] = []
     for row in rows:
         charge = entry_of(row).checked()
         body = charge.body
         if not serves(body["promise"]):
             continue
-        answers = store.execute(
-            f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?",  # noqa: S608
-            (charge.seq,),
-        )
+        answers = store.execute(ANSWER_OF, (charge.seq,))
         if answers:
             answer = entry_of(answers[0]).checked()
             return Stored(charge.seq, body, answer.body["answer"]), []

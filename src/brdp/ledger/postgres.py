@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, final
 
 from brdp import _extras
 from brdp.ledger.failures import LedgerUnavailable
-from brdp.ledger.store import Store
+from brdp.ledger.store import Read, Store
 
 # A number that brdp alone uses: two processes must not create the tables at once.
 CREATING = 0x62726470
@@ -29,6 +29,7 @@ class PostgresStore(Store):
         self._pid = os.getpid()
         self._open: Any = None
         self._pipeline: Any = None
+        self._ahead: dict[Read, Any] = {}
 
     @property
     def place(self) -> str:
@@ -63,6 +64,7 @@ class PostgresStore(Store):
         return self._open
 
     def begin(self) -> None:
+        self._ahead.clear()
         connection = self._require_connection()
         try:
             # statements whose rows nobody needs are sent without waiting for the server; if one fails,
@@ -75,11 +77,26 @@ class PostgresStore(Store):
         # whatever the server's defaults: every statement sees the last commit, and this commit is on disk
         # before it returns
         self._run("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
-        self._run("SET LOCAL synchronous_commit = on")
-        # one writer at a time, from the start: no deadlock, and sums are read after the last commit
-        self._run(f"DO $$ BEGIN PERFORM pg_advisory_xact_lock({CREATING}); END $$")
+        try:
+            # one writer at a time, from the start: no deadlock, and sums are read after the last commit
+            self._send(
+                "SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock(?)",
+                (CREATING,),
+            )
+        except self._psycopg.Error as error:
+            raise self._unavailable(error) from None
+
+    def read_ahead(self, reads: Iterable[Read]) -> None:
+        """Send all of them at once: the server is waited for once, at the first that is asked for."""
+        try:
+            for statement, parameters in reads:
+                if (statement, parameters) not in self._ahead:
+                    self._ahead[statement, parameters] = self._send(statement, parameters)
+        except self._psycopg.Error as error:
+            raise self._unavailable(error) from None
 
     def begin_reading(self) -> None:
+        self._ahead.clear()
         self._require_connection()
         self._run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
@@ -146,12 +163,15 @@ class PostgresStore(Store):
         self._open = None
 
     def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        connection = self._connection
         try:
-            cursor = connection.execute(statement.replace("?", "%s"), parameters or None)
+            cursor = self._ahead.pop((statement, tuple(parameters)), None)
+            cursor = cursor or self._send(statement, parameters)
             return list(cursor.fetchall()) if statement.startswith("SELECT") else []
         except self._psycopg.Error as error:
             raise self._unavailable(error) from None
+
+    def _send(self, statement: str, parameters: Sequence[Any]) -> Any:
+        return self._connection.execute(statement.replace("?", "%s"), parameters or None)
 
     def _unavailable(self, error: Exception | str) -> LedgerUnavailable:
         # the kind alone: the server's messages may quote rows, the driver's the URL

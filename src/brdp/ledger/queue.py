@@ -19,7 +19,7 @@ from collections.abc import Callable
 from typing import Any, Generic, TypeVar, final
 
 from brdp.ledger.failures import LedgerUnavailable
-from brdp.ledger.store import Store
+from brdp.ledger.store import Read, Store
 
 Result = TypeVar("Result")
 MOST_TOGETHER = 256
@@ -34,8 +34,9 @@ _held: list[CommitQueue] = []
 class _Job(Generic[Result]):
     """A piece of work, and what became of it: nothing, until a commit returned."""
 
-    def __init__(self, work: Callable[[Store], Result]) -> None:
+    def __init__(self, work: Callable[[Store], Result], reads: tuple[Read, ...]) -> None:
         self.work = work
+        self.reads = reads
         self.done = False
         # set when it is done, or when its thread is to lead
         self.wake = threading.Event()
@@ -71,9 +72,12 @@ class CommitQueue:
         self._waiting: deque[_Job[Any]] = deque()
         self._led = False
 
-    def write(self, work: Callable[[Store], Result]) -> Result:
-        """Do the work in a transaction; returns once it is durable. An error undoes this work alone."""
-        job = _Job(work)
+    def write(self, work: Callable[[Store], Result], *, reads: tuple[Read, ...] = ()) -> Result:
+        """Do the work in a transaction; returns once it is durable. An error undoes this work alone.
+
+        `reads` are what the work will read before it, or any other work, has written to those rows.
+        """
+        job = _Job(work, reads)
         try:
             with self._mutex:
                 self._waiting.append(job)
@@ -137,6 +141,7 @@ class CommitQueue:
         self._store.memo.clear()
         try:
             self._store.begin()
+            self._store.read_ahead(read for job in jobs for read in job.reads)
             if len(jobs) == 1:
                 self._alone(jobs[0])
             else:

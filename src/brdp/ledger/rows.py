@@ -16,7 +16,17 @@ from brdp.ledger.schema import NEWEST
 from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
 from brdp.privacy.filters import Amounts, Filter, FilterState, read_filter
 
+HEAD = (
+    "SELECT h.seq, h.hash, h.time, e.hash, v.version FROM brdp_ledger v, head h "
+    "LEFT JOIN entries e ON e.seq = h.seq"
+)
 COLUMNS = len(ENTRY_COLUMNS.split(","))
+ENTRY_AT = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?"  # noqa: S608 - names of columns alone
+ANSWER_OF = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?"  # noqa: S608
+CHARGES_OF = (
+    f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
+    "ORDER BY seq DESC LIMIT 1000"
+)
 # A table's running sums, each beside its budget's entry and the last entry that changed it.
 WITH_ENTRIES = (
     "SELECT t.budget, t.spent, t.last, "  # noqa: S608 - names of columns alone
@@ -51,10 +61,7 @@ def head_of(store: Store) -> Head:
     known: Head | None = store.memo.get("head")
     if known is not None:
         return known
-    rows = store.execute(
-        "SELECT h.seq, h.hash, h.time, e.hash, v.version FROM brdp_ledger v, head h "
-        "LEFT JOIN entries e ON e.seq = h.seq"
-    )
+    rows = store.execute(HEAD)
     if len(rows) != 1 or (rows[0][0] > 0 and rows[0][1] != rows[0][3]):
         raise _edited("the head does not match the last entry")
     seq, hash_, time, _, version = rows[0]
@@ -112,7 +119,7 @@ def append(
 
 def entry_at(store: Store, seq: int) -> Entry:
     """One entry, checked by itself."""
-    rows = store.execute(f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?", (seq,))  # noqa: S608
+    rows = store.execute(ENTRY_AT, (seq,))
     return _checked(seq, rows[0] if rows else ())
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
 from brdp.ledger.failures import LedgerUnavailable
-from brdp.ledger.store import Store
+from brdp.ledger.store import Read, Store
 
 # How long to wait for other processes that write, in seconds.
 PATIENCE = 60.0
@@ -116,6 +116,9 @@ class SQLiteStore(Store):
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._run(statement, parameters)
+
+    def read_ahead(self, reads: Iterable[Read]) -> None:
+        """Nothing: nobody is waited for."""
 
     def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
         try:

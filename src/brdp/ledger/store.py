@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, final
 
 from brdp.ledger import schema
 from brdp.ledger.entry import GENESIS, Entry, EntryKind
 from brdp.ledger.failures import LedgerRefused
 
+# A statement that reads, and its parameters.
+Read = tuple[str, tuple[Any, ...]]
 ENTRY_COLUMNS = "seq, kind, table_name, digest, charge, body, previous, hash"
 
 
@@ -42,6 +44,13 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Run one statement (with ? for parameters) and return its rows."""
+
+    @abc.abstractmethod
+    def read_ahead(self, reads: Iterable[Read]) -> None:
+        """Start reading what will soon be asked for, where that saves waiting.
+
+        What was read is given out once, in this transaction: whoever asks again reads anew.
+        """
 
     @abc.abstractmethod
     def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:

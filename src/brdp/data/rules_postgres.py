@@ -48,15 +48,15 @@ def postgres_rules() -> Mapping[type, Rule]:
         raise NotImplementedError  # the server's own
 
     @ibis.udf.scalar.builtin  # type: ignore[untyped-decorator]
-    def uuid(text: str) -> str:
-        raise NotImplementedError  # a type of the server's: 16 bytes, which are compared byte by byte
+    def name(text: str) -> str:
+        raise NotImplementedError  # a type of the server's, whose texts are compared byte by byte
 
     def digest(operation: Any) -> Any:
         if operation.how != "md5":
             raise TypeError(f"only md5, not {operation.how}")
-        # in the order of its digits whatever the database's language (to Danish, "aa" comes after "f"), and sorted
-        # sooner than as text
-        return uuid(md5(operation.arg.to_expr()))
+        # In the order of its digits whatever the database's language: to Danish, "aa" comes after "f". A text with a
+        # name in it is compared as names are; a name made of a text would be compared as texts are.
+        return md5(operation.arg.to_expr() + name(""))
 
     def number(operation: Any) -> Any:
         if not (operation.arg.dtype.is_string() and operation.to.is_float64()):

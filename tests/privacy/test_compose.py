@@ -27,6 +27,19 @@ REFERENCES = [
     (brdp.Gaussian(30.7495661320), 1000, 1e-10, 6.7523981547),
     (brdp.Gaussian(30.7495661320), 10_000, 1e-10, 25.4228781065),
 ]
+SAMPLED_REFERENCES = [
+    (1000, 1e-5, 1.8282366666),
+    (10_000, 1e-5, 6.1877123899),
+    (1000, 1e-10, 3.2904437509),
+    (10_000, 1e-10, 9.3161385258),
+]
+
+
+def narrow_enough(lower, upper, noise, count):
+    """The gap that is promised: 1e-8 for Gaussian kernels and 1e-7 for Laplace ones, 1e-4 for a handful."""
+    kernel = type(noise.kernel).__name__
+    gap = 1e-4 if count < 100 else 1e-8 if "Gaussian" in kernel else 1e-7
+    return upper - lower <= max(gap * upper, 1e-9 if upper < 0.01 else 0.0)
 
 
 @pytest.mark.parametrize("noise, count, delta, epsilon", REFERENCES)
@@ -35,7 +48,56 @@ def test_reference_values_lie_within_narrow_bounds(noise, count, delta, epsilon)
     digits = 1e-9 * epsilon  # the references are rounded
     assert lower <= epsilon + digits
     assert epsilon - digits <= upper
-    assert upper - lower <= 2e-4 * epsilon
+    assert narrow_enough(lower, upper, noise, count)
+
+
+@pytest.mark.parametrize("count, delta, epsilon", SAMPLED_REFERENCES)
+def test_subsampled_reference_values_lie_within_narrow_bounds(count, delta, epsilon):
+    noise = brdp.Gaussian(1.0)
+    total = brdp.subsample(noise, sampling_rate=0.01).compose(count)
+    lower, upper = total.epsilon_bounds(delta=delta)
+    assert lower <= epsilon + 1e-10
+    assert epsilon - 1e-10 <= upper
+    assert narrow_enough(lower, upper, noise, count)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 1e-10, 1e-15, 1e-30])
+@pytest.mark.parametrize(
+    "kernel, within, rate, count",
+    [
+        (brdp.Gaussian(0.7), 0.25, 0.2, 100),
+        (brdp.Gaussian(2.5), 1.0, 0.6, 1000),
+        (brdp.Gaussian(30.0), 3.0, 0.9, 1_000_000),
+        (brdp.Gaussian(5.0), 3.0, 0.99, 1000),
+        (brdp.Laplace(3.0), 0.25, 0.99, 1000),
+        (brdp.Laplace(10.0), 3.0, 0.2, 1_000_000),
+    ],
+)
+def test_recycled_noise_is_as_narrow(kernel, within, rate, count, delta):
+    noise = brdp.Recycled(kernel, within=within, rate=rate)
+    lower, upper = noise.privacy().compose(count).epsilon_bounds(delta=delta)
+    assert narrow_enough(lower, upper, noise, count)
+
+
+@pytest.mark.parametrize(
+    "sampling_rate, count", [(0.001, 1000), (0.1, 1000), (0.5, 1000), (0.001, 10**6)]
+)
+def test_subsampled_noise_is_as_narrow(sampling_rate, count):
+    noise = brdp.Gaussian(1.0)
+    total = brdp.subsample(noise, sampling_rate=sampling_rate).compose(count)
+    lower, upper = total.epsilon_bounds(delta=1e-5)
+    assert narrow_enough(lower, upper, noise, count)
+
+
+def test_a_thousand_distinct_mechanisms():
+    curves = [
+        brdp.Recycled(
+            (brdp.Gaussian, brdp.Laplace)[k % 2](8 + 0.01 * k), within=1 + 0.001 * k, rate=0.5
+        ).privacy()
+        for k in range(1000)
+    ]
+    lower, upper = brdp.compose(curves).epsilon_bounds(delta=1e-5)
+    assert upper - lower <= 1e-8 * upper
 
 
 def test_the_order_and_the_nesting_of_curves_do_not_matter():

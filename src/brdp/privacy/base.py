@@ -14,7 +14,9 @@ from brdp import _validate
 from brdp.errors import InvalidInput
 from brdp.noise.base import Floats
 
-SPLITS = 64
+# Points at which a root is looked for: evenly, and so close (in widths of the bracket) to the secant's.
+SPLITS = 16
+CROWDED = 0.25 ** np.arange(2.0, 26.0)
 LARGEST_EPSILON = 1e15
 
 
@@ -81,7 +83,8 @@ class Curve(abc.ABC):
     def epsilon_bounds(self, *, delta: float) -> tuple[float, float]:
         """(lower, upper) bounds of epsilon(delta)."""
         delta = _validate.below_one(delta=delta)
-        return self._invert(delta, upper=False), self._invert(delta, upper=True)
+        upper = self._invert(delta, upper=True)
+        return self._invert(delta, upper=False, near=upper), upper
 
     @final
     def renyi(self, *, order: float) -> float:
@@ -113,9 +116,10 @@ class Curve(abc.ABC):
                 remedy="Give a delta such as 1e-6, or use noise that can be pure, such as Laplace.",
             )
 
-    def _invert(self, delta: float, *, upper: bool) -> float:
+    def _invert(self, delta: float, *, upper: bool, near: float | None = None) -> float:
         """The root of the upper (or lower) end of the curve, on the private (or the other) side.
 
+        `near` is where it probably lies, or a little above it.
         A curve that knows a faster way to the same certified ends may override this search.
         """
         if delta == 0:
@@ -125,35 +129,51 @@ class Curve(abc.ABC):
         # the log may round up past delta: the private side is one float lower
         target = math.nextafter(target, -math.inf) if upper else target
 
-        def holds(epsilon: Floats) -> np.ndarray:
-            return self.log_delta_bounds(epsilon)[side] <= target
+        def excess(epsilon: Floats) -> Floats:
+            return np.asarray(self.log_delta_bounds(epsilon)[side] - target)
 
-        low, high = 0.0, 1.0
-        if holds(np.zeros(1))[0]:
-            return 0.0
         ceiling = min(self.largest_loss, LARGEST_EPSILON)
-        while high < ceiling and not holds(np.array([high]))[0]:
-            low, high = high, 2 * high
-        high = min(high, ceiling)
+        low, high = 0.0, min(1.0, ceiling)
+        if near is not None and 0 < near < ceiling:
+            low, high = near * (1 - 1e-10), near
+        above, below = (float(x) for x in excess(np.array([low, high])))
+        if above <= 0 < low:
+            low, above = 0.0, float(excess(np.zeros(1))[0])
+        if above <= 0:
+            return 0.0
+        while high < ceiling and below > 0:
+            low, above, high = high, below, min(2 * high, ceiling)
+            below = float(excess(np.array([high]))[0])
         # at the largest loss delta is 0, whatever rounding outwards makes of it
-        if high < self.largest_loss and not holds(np.array([high]))[0]:
+        if high < self.largest_loss and below > 0:
             # not even the largest epsilon tried: beyond it lies a loss without bound
             return math.inf if upper else low
         while True:
             # delta(epsilon) never rises, so the first point that holds brackets the root anew
-            points = np.linspace(low, high, SPLITS + 1)
-            points[-1] = high
+            points = _between(low, above, high, below)
             inside = points[(points > low) & (points < high)]
             if not len(inside):
                 return high if upper else low
-            held = holds(inside)
+            values = excess(inside)
+            held = values <= 0
             first = int(np.argmax(held)) if held.any() else len(inside)
             if first < len(inside):
-                high = float(inside[first])
+                high, below = float(inside[first]), float(values[first])
             if first > 0:
-                low = float(inside[first - 1])
+                low, above = float(inside[first - 1]), float(values[first - 1])
             if high - low <= 4 * math.ulp(high):
                 return high if upper else low
+
+
+def _between(low: float, above: float, high: float, below: float) -> Floats:
+    """Points inside a bracket, crowded around where the secant meets 0, and even ones."""
+    width = high - low
+    even = np.linspace(low, high, SPLITS + 1)
+    if not (math.isfinite(above) and math.isfinite(below) and above > below):
+        return even
+    guess = low + width * above / (above - below)
+    near = np.concatenate([guess - width * CROWDED, [guess], guess + width * CROWDED])
+    return np.sort(np.concatenate([even[1:-1], near]))
 
 
 def _epsilons(epsilon: ArrayLike) -> Floats:

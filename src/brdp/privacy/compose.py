@@ -71,7 +71,7 @@ class ComposedCurve(Curve):
 
         return bounds_at_epsilon(merged(self.parts), epsilon)
 
-    def _invert(self, delta: float, *, upper: bool) -> float:
+    def _invert(self, delta: float, *, upper: bool, near: float | None = None) -> float:
         if delta == 0:
             return Curve._invert(self, delta, upper=upper)  # slots undo super() without arguments
         lower, higher = _epsilon_bounds(self, delta)

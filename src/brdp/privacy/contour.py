@@ -18,7 +18,7 @@ from typing import final
 import numpy as np
 
 from brdp.noise.base import Floats
-from brdp.privacy.majorant import Majorant, lively_nodes
+from brdp.privacy.majorant import lively_nodes
 from brdp.privacy.saddle import Saddles
 from brdp.privacy.transform import UNIT, Complexes, Transform
 
@@ -54,7 +54,9 @@ class ContourSum:
     # Chernoff's bounds: log k + log of the product of moments, at tilts below and above
     tilts: Floats
     log_bounds: Floats
+    # P(some release has an infinite loss), with and without what was cut off
     infinite: float
+    infinite_least: float
     # variance of the normal loss that was added, and the log of what its density lacks past the nodes
     smoothing: float
     log_density_beyond: float
@@ -62,23 +64,25 @@ class ContourSum:
     def log_upper(self, epsilon: float) -> float:
         """Upper bound of log delta(epsilon): aliases only add."""
         value, wrong = self._sum(epsilon)
-        return min(0.0, self._log(value + wrong, epsilon, self.scale_error + 1e-15))
+        log = self._log(value + wrong, epsilon, self.scale_error + 1e-15)
+        # what could not be computed promises nothing
+        return log if log <= 0 else 0.0
 
     def log_lower(self, epsilon: float) -> float:
         """Lower bound of log delta(epsilon)."""
         value, wrong = self._sum(epsilon)
         excess = self.smoothing * math.exp(self.smoothing / 8) * self._density(epsilon)
         value -= wrong + self._aliases(epsilon) + excess
-        return self._log(value, epsilon, -self.scale_error - 1e-15)
+        log = self._log(value, epsilon, -self.scale_error - 1e-15)
+        return log if log <= 0 else -math.inf
 
     def _log(self, value: float, epsilon: float, slack: float) -> float:
-        finite = -math.inf
+        finite = -math.inf if value <= 0 else math.nan
         if value > 0:
             finite = math.log(value) + self.log_scale - self.tilt * epsilon + slack
             finite += math.copysign(4 * UNIT * (abs(self.log_scale) + self.tilt * epsilon), slack)
-        infinite = -math.inf
-        if self.infinite > 0:
-            infinite = math.log(self.infinite) + math.copysign(1e-13, slack)
+        share = self.infinite if slack > 0 else self.infinite_least
+        infinite = math.log(share) + math.copysign(1e-13, slack) if share > 0 else -math.inf
         return float(np.logaddexp(finite, infinite))
 
     def _sum(self, epsilon: float) -> tuple[float, float]:
@@ -122,7 +126,7 @@ def contour(
     tilt: float,
     epsilon: float,
     log_delta: float,
-    log_finite: float,
+    log_finite: tuple[float, float],
     tolerance: float,
     most_nodes: int,
     smoothing: float = 0.0,
@@ -177,8 +181,9 @@ def contour(
     logs, errors = product(batches, s, smoothing)
     weights = np.asarray(np.exp(logs - log_scale) / (s * (s + 1)), dtype=np.complex128)
     weights[0] *= 0.5
-    errors = np.where(weights == 0, 0.0, np.expm1(np.minimum(errors, 700.0)))
-    if not np.isfinite(errors).all():
+    errors = np.where(weights == 0, 0.0, errors)
+    # where a moment is not known nothing is
+    if not (np.isfinite(weights).all() and np.all(errors < 1)):
         return None
     return ContourSum(
         tilt=tilt,
@@ -187,11 +192,12 @@ def contour(
         scale_error=scale_error,
         frequencies=frequencies,
         weights=weights,
-        errors=errors,
+        errors=np.expm1(errors),
         log_beyond=log_beyond,
         tilts=tilts,
         log_bounds=bounds,
-        infinite=-math.expm1(log_finite),
+        infinite=-math.expm1(log_finite[0]),
+        infinite_least=-math.expm1(log_finite[1]),
         smoothing=smoothing,
         log_density_beyond=log_density_beyond,
     )
@@ -235,7 +241,7 @@ def _last_frequency(
     most_nodes: int,
 ) -> tuple[float, float] | None:
     """Where the majorant has fallen far enough to stop, and the log of the bound on the rest."""
-    majorants = [(Majorant(transform, counts, tilt), counts) for transform, counts in batches]
+    majorants = [(transform.fading(counts, tilt), counts) for transform, counts in batches]
     # what a normal law of that variance needs, and then further and further out
     normal = math.sqrt(2 * max(1.0, -floor) / variance)
     for candidates in (normal * NORMAL, normal * FURTHER):

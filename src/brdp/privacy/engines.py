@@ -17,7 +17,7 @@ from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.saddle import TILTS, Saddles, cumulant_of
 from brdp.privacy.step import anchor, exact_step, fitted_step
-from brdp.privacy.transform import AtomicTransform, Transform, transform_of
+from brdp.privacy.transform import UNIT, AtomicTransform, Transform, transform_of
 from brdp.privacy.transform_sampled import SampledTransform
 
 # One part of a composition: the laws of which any may be the worst, and how often.
@@ -43,6 +43,8 @@ HANDFUL, FEW, GAP, GAP_OF_MANY = 8, 100, 1e-6, 8e-9
 # How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
 # and at which share of the saddle's tilt: to its right the moments may explode.
 EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
+# Tilts at which Chernoff's bound is tried, relative to a saddle's: that of the other side, usually.
+AROUND = np.geomspace(0.6, 10.0, 9)
 # No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
 STEEPEST = 200.0
 # Nor is it larger than this over one step of the lattice.
@@ -114,6 +116,37 @@ def saddles_of(laws: tuple[Laws, ...]) -> Saddles:
     return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
 
 
+def log_chernoff(laws: tuple[Laws, ...], tilt: float, epsilon: float) -> float:
+    """A quick upper bound of log delta: log k + log M(c) - c epsilon at the best of a few c about `tilt`."""
+    batches = _batches(laws)
+    if batches is None or any(
+        law.log_infinite > -math.inf for laws_of, _ in laws for law in laws_of
+    ):
+        return 0.0
+    tilts = tilt * AROUND
+    logs, errors = product(batches, tilts.astype(np.complex128))
+    k = tilts * np.log(tilts / (1 + tilts)) - np.log1p(tilts)
+    bounds = k + logs.real + errors - tilts * epsilon
+    bounds += 8 * UNIT * (np.abs(logs.real) + tilts * epsilon)
+    return float(min(0.0, bounds[np.isfinite(bounds)].min(initial=0.0)))
+
+
+def without_explosions(laws: tuple[Laws, ...], tilt: float, log_delta: float) -> tuple[Laws, ...]:
+    """The same laws, those cut short whose moments at this tilt would be of losses too rare to matter."""
+    # in even steps, so that what was made of them is found again
+    floor = 8 * math.floor((log_delta + NEGLIGIBLE - math.log(sum(n for _, n in laws))) / 8)
+    return tuple((tuple(_cut(law, tilt, floor) for law in found), n) for found, n in laws)
+
+
+def _cut(law: LossLaw, tilt: float, floor: float) -> LossLaw:
+    return _shortened(law, floor) if isinstance(law, SampledLoss) and law.explodes(tilt) else law
+
+
+@functools.lru_cache(maxsize=1024)
+def _shortened(law: SampledLoss, floor: float) -> SampledLoss:
+    return law.cut(floor)
+
+
 def refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
     """The same with more tilts around this one."""
     tilts = saddles.between(tilt)
@@ -159,18 +192,29 @@ def by_contour(
     batches = _batches(laws)
     if batches is None:
         return None
-    finite = [(alternatives[0].log_infinite, count) for alternatives, count in laws]
+    most, least = (
+        math.fsum(count * math.log1p(-math.exp(share(law))) for (law,), count in laws)
+        for share in (_log_infinite, _log_infinite_least)
+    )
     return contour(
         batches,
         saddles=saddles,
         tilt=tilt * effort[2],
         epsilon=epsilon,
         log_delta=log_delta,
-        log_finite=math.fsum(n * math.log1p(-math.exp(m)) for m, n in finite),
+        log_finite=(most, least),
         tolerance=effort[0],
         most_nodes=effort[1],
         smoothing=smoothing,
     )
+
+
+def _log_infinite(law: LossLaw) -> float:
+    return law.log_infinite
+
+
+def _log_infinite_least(law: LossLaw) -> float:
+    return law.log_infinite_least
 
 
 def by_fourier(

@@ -66,7 +66,9 @@ class FourierSum:
         epsilon = epsilon - self.rounding - 1e-15 * abs(epsilon)
         main, norm = self._payoff(epsilon)
         total = main + self._largest_payoff * self.above + norm * self.noise
-        return min(0.0, self._log(total, self.infinite, epsilon) + 2 * self.rounding + 1e-15)
+        log = self._log(total, self.infinite, epsilon) + 2 * self.rounding + 1e-15
+        # what could not be computed promises nothing
+        return log if log <= 0 else 0.0
 
     def log_lower(self, epsilon: float) -> float:
         """Lower bound of log delta(epsilon)."""
@@ -74,11 +76,12 @@ class FourierSum:
         main, norm = self._payoff(epsilon)
         lost = self._largest_payoff * (self.above + self.below) + norm * self.noise
         split = min(self._one_by_one(epsilon), self._all_at_once(epsilon))
-        total = max(0.0, main - BEYOND - lost - split)
-        return self._log(total, self.infinite_least, epsilon) - 2 * self.rounding - 1e-15
+        total = main - BEYOND - lost - split
+        log = self._log(total, self.infinite_least, epsilon) - 2 * self.rounding - 1e-15
+        return log if log <= 0 else -math.inf
 
     def _log(self, total: float, infinite: float, epsilon: float) -> float:
-        log_finite = log_infinite = -math.inf
+        log_finite, log_infinite = -math.inf if total <= 0 else math.nan, -math.inf
         if total > 0:
             log_finite = math.log(total) + self.log_scale - self.tilt * epsilon
         if infinite > 0:

@@ -13,6 +13,8 @@ from brdp.privacy.atoms import AtomicLaw
 
 NOTHING = np.empty(0)
 UNIT = 2.0**-53
+# Terms that are summed at a time.
+BLOCK = 1 << 16
 
 
 class LossLaw(abc.ABC):
@@ -27,7 +29,12 @@ class LossLaw(abc.ABC):
     @property
     @abc.abstractmethod
     def log_infinite(self) -> float:
-        """log of the mass of P where Q has none."""
+        """log of the mass of P where Q has none, or of more than that."""
+
+    @property
+    def log_infinite_least(self) -> float:
+        """log of the mass of P where Q has none, or of less than that."""
+        return self.log_infinite
 
     def mass_error(self, log_floor: float) -> float:
         """How far a mass above exp(log_floor) may be off relatively, and a loss absolutely, by rounding.
@@ -89,9 +96,15 @@ class AtomicLoss(LossLaw):
 
 def atom_log_moments(losses: Floats, log_masses: Floats, orders: Floats) -> Floats:
     """log of the sum of exp(log_mass + order * loss), for each order."""
-    moments = np.empty(len(orders))
-    for i, order in enumerate(orders):
-        logs = log_masses + order * losses
-        top = logs.max(initial=-np.inf)
-        moments[i] = top + np.log(np.exp(logs - top).sum()) if top > -np.inf else -np.inf
+    moments = np.full(len(orders), -np.inf)
+    if not len(losses):
+        return moments
+    rows = max(1, BLOCK // len(losses))
+    for start in range(0, len(orders), rows):
+        part = slice(start, start + rows)
+        logs = log_masses + orders[part, None] * losses
+        top = logs.max(axis=1)
+        reached = top > -np.inf
+        sums = np.exp(logs[reached] - top[reached, None]).sum(axis=1)
+        moments[part][reached] = top[reached] + np.log(sums)
     return moments

@@ -89,6 +89,20 @@ class GaussianLoss(PieceLoss):
         # P(|N| > reach) < exp(-reach^2 / 2), and the weights divided by the total are below 1/total
         return math.sqrt(2 * max(1.0, -(log_floor + self.log_total)))
 
+    def cut(self, log_floor: float) -> GaussianLoss:
+        """The same without the far end where the loss is largest, which has less than exp(log_floor) of P.
+
+        Q has less there than P wherever the loss is above 0, and this is as far as any weight reaches.
+        """
+        end = -self.sigma * self._reach(log_floor)
+        pieces = self.pieces
+        kept = pieces.high > end
+        low = np.maximum(pieces.low[kept], end)
+        high = pieces.high[kept]
+        width = np.where(low > pieces.low[kept], high - low, pieces.width[kept])
+        cut = Pieces(low, high, pieces.log_keep[kept], pieces.log_keep_shifted[kept], width)
+        return GaussianLoss(cut, self.log_total, self.shift, self.sigma)
+
     def log_mass(self, low: Floats, high: Floats) -> Floats:
         with np.errstate(invalid="ignore"):
             width = (high - low) / self.sigma

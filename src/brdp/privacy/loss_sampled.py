@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
 
 from brdp.noise.base import Floats
 from brdp.privacy.loss import LossLaw, atom_log_moments
+from brdp.privacy.loss_pieces import GaussianLoss
 
 # Cells from which moments are taken where the mixture has no closed form (only to place the tilt).
-SKETCH = 2048
+SKETCH = 256
 SKETCH_FLOOR = -300.0
 
 
@@ -30,12 +32,18 @@ class SampledLoss(LossLaw):
     added: bool
     # log of the mass that Q has where P has none
     log_only_q: float
+    # log of the mass that was cut off and counts as lost
+    log_cut: float = -math.inf
 
     def mass_error(self, log_floor: float) -> float:
         return 2 * self.base.mass_error(log_floor)
 
     @property
     def log_infinite(self) -> float:
+        return float(np.logaddexp(self.log_infinite_least, self.log_cut))
+
+    @property
+    def log_infinite_least(self) -> float:
         if self.added:
             # where only Q lies the mixture has (1 - rate) of it, so nothing is infinite
             return self.log_only_q if self.rate == 1 else -math.inf
@@ -45,6 +53,26 @@ class SampledLoss(LossLaw):
     def log_rest(self) -> float:
         """log(1 - rate)."""
         return math.log1p(-self.rate) if self.rate < 1 else -math.inf
+
+    def explodes(self, tilt: float) -> bool:
+        """Whether a moment of about this order is that of losses too rare to matter.
+
+        Far out a sample of Gaussian noise has the loss of the noise itself but for a constant, and
+        E[exp(tilt * loss)] is as that of the noise times rate^(tilt + 1).
+        """
+        base = self.base
+        if self.added or not isinstance(base, GaussianLoss):
+            return False
+        ratios = base.pieces.log_ratio
+        ratio = float(ratios[np.isfinite(ratios)].max(initial=0.0))
+        return 0.7 * tilt * (base.shift / base.sigma) ** 2 > -2 * (math.log(self.rate) + ratio)
+
+    def cut(self, log_floor: float) -> SampledLoss:
+        """The same without the losses of the noise that are rarer than exp(log_floor): they count as lost."""
+        base = self.base
+        if not isinstance(base, GaussianLoss) or self.added:
+            return self
+        return replace(self, base=base.cut(log_floor), log_cut=log_floor)
 
     def mixed(self, losses: Floats) -> Floats:
         """log(1 - rate + rate exp(l))."""
@@ -100,12 +128,22 @@ class SampledLoss(LossLaw):
         return (log_q[::-1], log_mixed[::-1]) if self.added else (log_mixed, log_q)
 
     def log_moments(self, orders: Floats) -> Floats:
-        losses, log_masses = self.atoms
-        low, high = self.support(SKETCH_FLOOR)
-        if low <= high:
-            edges = np.linspace(low, high, SKETCH + 1)
-            log_p, log_q = self.cells(edges, np.diff(edges))
-            reached = (log_p > -np.inf) & (log_q > -np.inf)
-            losses = np.append(losses, log_p[reached] - log_q[reached])
-            log_masses = np.append(log_masses, log_p[reached])
-        return atom_log_moments(losses, log_masses, orders)
+        return atom_log_moments(*_sketch(self), orders)
+
+
+@functools.lru_cache(maxsize=64)
+def _sketch(law: SampledLoss) -> tuple[Floats, Floats]:
+    """Losses and logs of masses that are about those of the law."""
+    losses, log_masses = law.atoms
+    low, high = law.base.support(SKETCH_FLOOR)
+    if low > high:
+        return losses, log_masses
+    # cells that are narrow where the mixture's loss bends, and reach far on either side
+    edges = law.mixed(np.linspace(low, high, SKETCH + 1))
+    edges = np.unique(-edges if law.added else edges)
+    log_p, log_q = law.cells(edges, np.diff(edges))
+    reached = (log_p > -np.inf) & (log_q > -np.inf)
+    return (
+        np.append(losses, log_p[reached] - log_q[reached]),
+        np.append(log_masses, log_p[reached]),
+    )

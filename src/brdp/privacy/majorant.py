@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol, final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from brdp.noise.base import Floats
-from brdp.privacy.transform import Transform
+
+if TYPE_CHECKING:
+    from brdp.privacy.transform import Transform
 
 # 1 - cos y >= FIRST (cosh(y/2) - 1) - SECOND (cosh y - 1) for every real y: the series agree up to y^2,
 # the right one's y^4 term is that of the left one, and all its later terms are negative.
@@ -28,6 +31,15 @@ SUFFICIENT = 120.0
 MOST_INTERVALS, NARROWEST = 1 << 16, 16
 
 
+class Fading(Protocol):
+    """Upper bounds of |M(tilt + i t)| / M(tilt), for several laws at once."""
+
+    def suprema(self, frequency: Floats) -> Floats:
+        """Bounds for all t from each of these frequencies on, one row a law."""
+        ...
+
+
+@final
 class Majorant:
     """Upper bounds of |M(tilt + i t)| / M(tilt) for all t from a frequency on, one row a law.
 

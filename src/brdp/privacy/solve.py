@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 from brdp.errors import InvalidInput
 from brdp.privacy.base import Curve
-from brdp.privacy.engines import CertifiedSum, Laws, refined, saddles_of, sums
+from brdp.privacy.engines import (
+    CertifiedSum,
+    Laws,
+    log_chernoff,
+    refined,
+    saddles_of,
+    sums,
+    without_explosions,
+)
 from brdp.privacy.loss import LossLaw
 from brdp.privacy.loss_of import losses_of
 from brdp.privacy.release import ReleaseCurve
@@ -25,10 +33,11 @@ def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
     """Bounds of log delta at one epsilon."""
     if _lost(parts):
         return CERTAIN, 0.0
-    lower, upper = -math.inf, -math.inf
+    lower, upper, hint = -math.inf, -math.inf, 0.0
     for side in sides(parts):
         for laws, ends in _tasks(side):
-            found = _refined_at_epsilon(laws, epsilon, above=lower)
+            found = _refined_at_epsilon(laws, epsilon, above=lower, hint=hint)
+            hint = hint or saddles_of(laws).for_epsilon(epsilon)
             lower = max(lower, found[0] if ends[0] else -math.inf)
             upper = max(upper, found[1] if ends[1] else -math.inf)
     return lower, upper
@@ -38,10 +47,11 @@ def bounds_at_delta(parts: Parts, log_delta: float, *, most: float) -> Bounds:
     """Bounds of the epsilon at which log delta is this; `most` is the largest loss there is."""
     if _lost(parts):
         return math.inf if log_delta < CERTAIN else 0.0, math.inf
-    lower, upper = 0.0, 0.0
+    lower, upper, hint = 0.0, 0.0, 0.0
     for side in sides(parts):
         for laws, ends in _tasks(side):
-            found = _refined_at_delta(laws, log_delta, above=lower, most=most)
+            found = _refined_at_delta(laws, log_delta, above=lower, most=most, hint=hint)
+            hint = hint or saddles_of(laws).for_delta(log_delta)[0]
             lower = max(lower, found[0] if ends[0] else 0.0)
             upper = max(upper, found[1] if ends[1] else 0.0)
     return lower, upper
@@ -96,10 +106,20 @@ def _tasks(side: tuple[Laws, ...]) -> list[tuple[tuple[Laws, ...], tuple[bool, b
     return tasks
 
 
-def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float) -> Bounds:
+def _refined_at_epsilon(
+    laws: tuple[Laws, ...], epsilon: float, *, above: float, hint: float
+) -> Bounds:
     """Bounds of log delta; no finer than needed to see that it is below `above`."""
+    if above > -math.inf:
+        most = log_chernoff(laws, hint, epsilon)
+        if most <= above:
+            return -math.inf, most
     saddles = saddles_of(laws)
     tilt = saddles.for_epsilon(epsilon)
+    shorter = without_explosions(laws, tilt, saddles.log_delta(tilt))
+    if shorter != laws:
+        laws, saddles = shorter, saddles_of(shorter)
+        tilt = saddles.for_epsilon(epsilon)
     if saddles.rough(tilt):
         saddles = refined(laws, saddles, tilt)
         tilt = saddles.for_epsilon(epsilon)
@@ -114,11 +134,17 @@ def _refined_at_epsilon(laws: tuple[Laws, ...], epsilon: float, *, above: float)
 
 
 def _refined_at_delta(
-    laws: tuple[Laws, ...], log_delta: float, *, above: float, most: float
+    laws: tuple[Laws, ...], log_delta: float, *, above: float, most: float, hint: float
 ) -> Bounds:
     """Bounds of epsilon; no finer than needed to see that it is below `above`."""
+    if above > 0 and log_chernoff(laws, hint, above) <= log_delta:
+        return 0.0, above
     saddles = saddles_of(laws)
     tilt, epsilon = saddles.for_delta(log_delta)
+    shorter = without_explosions(laws, tilt, log_delta)
+    if shorter != laws:
+        laws, saddles = shorter, saddles_of(shorter)
+        tilt, epsilon = saddles.for_delta(log_delta)
     if saddles.rough(tilt):
         saddles = refined(laws, saddles, tilt)
         tilt, epsilon = saddles.for_delta(log_delta)

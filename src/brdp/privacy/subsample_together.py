@@ -60,12 +60,12 @@ class SampledTogether(Curve):
     def largest_loss(self) -> float:
         return largest_amplified(self.base, self.sampling_rate)
 
-    def _invert(self, delta: float, *, upper: bool) -> float:
+    def _invert(self, delta: float, *, upper: bool, near: float | None = None) -> float:
         """By the base's own inverse: delta' = delta / p, and exp(epsilon) = 1 + p (exp(epsilon') - 1)."""
         p = self.sampling_rate
         inner = delta / p
         if delta == 0 or inner >= 1 - 1e-12:
-            return super(SampledTogether, self)._invert(delta, upper=upper)
+            return super(SampledTogether, self)._invert(delta, upper=upper, near=near)
         if not upper:
             lower = self.base.epsilon_bounds(delta=inner * (1 + 1e-14))[0]
             return _outer(lower, p) * (1 - 1e-13)
@@ -78,7 +78,7 @@ class SampledTogether(Curve):
             outer = found * (1 + more)
             if self.log_delta_bounds(np.array([outer]))[1][0] <= target:
                 return outer
-        return super(SampledTogether, self)._invert(delta, upper=upper)
+        return super(SampledTogether, self)._invert(delta, upper=upper, near=near)
 
 
 def sample_together(curves: Mapping[Curve, int], *, sampling_rate: float) -> Curve:

@@ -15,6 +15,7 @@ from scipy import special
 from brdp.noise.base import Floats
 from brdp.privacy.loss import AtomicLoss, LossLaw
 from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss, PieceLoss
+from brdp.privacy.majorant import Fading, Majorant
 
 Complexes = NDArray[np.complex128]
 
@@ -43,6 +44,10 @@ class Transform(abc.ABC):
     @abc.abstractmethod
     def tails(self, tilt: float, frequency: Floats) -> Floats:
         """Upper bounds of |E[exp(s loss)]| / E[exp(tilt loss)] at s = tilt + i t for all t >= frequency."""
+
+    def fading(self, counts: Floats, tilt: float) -> Fading:
+        """What bounds the moments from a frequency on, for laws released so often."""
+        return Majorant(self, counts, tilt)
 
 
 @final

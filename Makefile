@@ -105,9 +105,10 @@ engines: .venv/.test ## install what the engine tests need: PostgreSQL, a JRE, p
 	$(PIP) install --require-hashes --requirement requirements/check.lock
 	@touch $@
 
-.venv/.bench: requirements/bench.lock .venv/.test
+.venv/.bench: requirements/bench.lock requirements/opacus.txt .venv/.test
 	@echo "== installing requirements/bench.lock into .venv"
 	$(PIP) install --require-hashes --requirement requirements/bench.lock
+	$(PIP) install --require-hashes --no-deps --requirement requirements/opacus.txt
 	@touch $@
 
 .venv/.spark: requirements/spark.lock .venv/.test

@@ -115,3 +115,47 @@ def test_what_is_not_json_is_refused(tmp_path, capsys):
     path.write_text("{")
     assert main(["account", str(path), "--delta", "1e-5"]) == 2
     assert main(["account", str(tmp_path / "absent.json"), "--delta", "1e-5"]) == 2
+
+
+def test_delta_0_is_refused_where_losses_have_no_bound(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text('[{"kernel": "gaussian", "scale": 2}]')
+    assert main(["account", str(path), "--delta", "0"]) == 2
+    assert "above 0" in capsys.readouterr().err
+    path.write_text('[{"kernel": "laplace", "scale": 2, "count": 4}]')
+    assert main(["account", str(path), "--delta", "0", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["epsilon"]["upper"] == pytest.approx(2.0, rel=1e-12)
+
+
+def test_an_infinite_epsilon_is_said_to_be_infinite(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    path.write_text('[{"kernel": "gaussian", "scale": 1, "within": 1, "rate": 1, "count": 5}]')
+    assert main(["account", str(path), "--delta", "1e-3"]) == 0
+    assert "infinite" in capsys.readouterr().out
+
+
+def test_what_is_printed_is_rounded_outwards(spec, capsys):
+    assert main(["account", str(spec), "--delta", "1e-5"]) == 0
+    words = capsys.readouterr().out.split()
+    shown = float(words[words.index("between") + 1]), float(words[words.index("and") + 1])
+    lower, upper = total().epsilon_bounds(delta=1e-5)
+    assert shown[0] <= lower
+    assert upper <= shown[1]
+
+
+def test_loose_bounds_are_said_in_one_line(tmp_path, capsys):
+    path = tmp_path / "spec.json"
+    entry = {
+        "kernel": "discrete_gaussian",
+        "scale": 2,
+        "within": [-4, 1],
+        "rate": 0.8,
+        "count": 2,
+    }
+    path.write_text(json.dumps([entry]))
+    for _ in range(2):  # whether or not the answer is remembered
+        assert main(["account", str(path), "--delta", "1e-3"]) == 0
+        err = capsys.readouterr().err
+        assert "warning" in err
+        assert "relative gap" in err
+        assert err.count("\n") == 1

@@ -117,3 +117,11 @@ def test_what_is_not_a_collection_of_curves_is_refused(bad):
 def test_counts_are_whole_and_positive(count):
     with pytest.raises(brdp.errors.InvalidInput):
         brdp.compose({GAUSSIAN.privacy(): count})
+
+
+def test_pure_totals_are_the_sum_of_the_largest_losses():
+    total = brdp.compose({brdp.Laplace(2.0).privacy(): 4, brdp.DiscreteLaplace(5.0).privacy(): 5})
+    lower, upper = total.epsilon_bounds(delta=0)
+    assert lower <= 3.0 <= upper
+    assert upper - lower <= 1e-12
+    assert GAUSSIAN.privacy().compose(3).epsilon_bounds(delta=0) == (math.inf, math.inf)

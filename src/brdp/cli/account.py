@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import math
 import sys
+import warnings
+from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -52,14 +56,23 @@ def run(args: argparse.Namespace) -> int:
     releases = read_spec(read_json(args.spec))
     total = composed(releases)
     if args.delta is not None:
-        lower, upper = total.epsilon_bounds(delta=args.delta)
+        if args.delta == 0 and math.isinf(total.largest_loss):
+            raise InvalidInput(
+                "--delta",
+                expected="a number above 0 for releases whose loss has no bound",
+                got=args.delta,
+                remedy="Give a delta such as 1e-6.",
+            )
+        with working("accounting"):
+            lower, upper = total.epsilon_bounds(delta=args.delta)
         answer: dict[str, Any] = {"epsilon": _pair(lower, upper), "delta": args.delta}
-        said = f"epsilon between {lower:.10g} and {upper:.10g} at delta {args.delta:g}"
+        said = f"epsilon {_between(lower, upper)} at delta {args.delta:g}"
     else:
-        bounds = total.delta_bounds(epsilon=args.epsilon)
+        with working("accounting"):
+            bounds = total.delta_bounds(epsilon=args.epsilon)
         low, high = float(bounds[0]), float(bounds[1])
         answer = {"delta": _pair(low, high), "epsilon": args.epsilon}
-        said = f"delta between {low:.10g} and {high:.10g} at epsilon {args.epsilon:g}"
+        said = f"delta {_between(low, high)} at epsilon {args.epsilon:g}"
     if args.plot:
         draw(releases, delta=args.delta, path=args.plot)
         print(f"drawn in {args.plot}", file=sys.stderr)
@@ -113,6 +126,32 @@ def progress(items: list[int], what: str) -> Any:
 
     console = Console(stderr=True)
     return track(items, description=what, console=console) if console.is_terminal else items
+
+
+@contextlib.contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show that something goes on, on a terminal where rich is installed; warnings become plain lines."""
+    with contextlib.ExitStack() as stack:
+        seen = stack.enter_context(warnings.catch_warnings(record=True))
+        warnings.simplefilter("always")
+        with contextlib.suppress(ImportError):
+            from rich.console import Console
+
+            console = Console(stderr=True)
+            if console.is_terminal:
+                stack.enter_context(console.status(what))
+        yield
+    for warning in seen:
+        print(f"brdp account: warning: {warning.message}", file=sys.stderr)
+
+
+def _between(lower: float, upper: float) -> str:
+    """Both ends in ten digits, rounded outwards."""
+    if math.isinf(lower):
+        return "is infinite"
+    down, up = (Context(prec=10, rounding=way) for way in (ROUND_FLOOR, ROUND_CEILING))
+    low, high = down.create_decimal_from_float(lower), up.create_decimal_from_float(upper)
+    return f"between {float(low):.10g} and {float(high):.10g}"
 
 
 def _pair(lower: float, upper: float) -> dict[str, float]:

@@ -75,6 +75,8 @@ class ComposedCurve(Curve):
         if delta == 0:
             return Curve._invert(self, delta, upper=upper)  # slots undo super() without arguments
         lower, higher = _epsilon_bounds(self, delta)
+        if upper:
+            _warn_of_gap(lower, higher)
         return higher if upper else lower
 
 
@@ -87,16 +89,19 @@ def _epsilon_bounds(curve: ComposedCurve, delta: float) -> Bounds:
         lower, upper = alone.epsilon_bounds(delta=delta)
         return max(0.0, lower - _blur(lower, mu)), upper + _blur(upper, mu)
     parts = merged(curve.parts)
-    lower, upper = bounds_at_delta(parts, math.log(delta), most=curve.largest_loss)
+    return bounds_at_delta(parts, math.log(delta), most=curve.largest_loss)
+
+
+def _warn_of_gap(lower: float, upper: float) -> None:
+    """Say so, whenever it is stated, if the truth is not known as closely as it should be."""
     if upper - lower > max(LOOSE * upper, 1e-9) and lower < math.inf:
         warnings.warn(
             f"epsilon is only known to lie between {lower:.6g} and {upper:.6g} (the upper end is stated): "
             "a relative gap above 1e-4. Noise whose two sides differ has a worst direction of its own in "
-            "every release.",
+            "every release; a few releases of small samples are hard to follow.",
             LooseBounds,
             stacklevel=4,
         )
-    return lower, upper
 
 
 def compose(curves: Mapping[Curve, int] | Iterable[Curve]) -> ComposedCurve:

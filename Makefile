@@ -105,10 +105,11 @@ engines: .venv/.test ## install what the engine tests need: PostgreSQL, a JRE, p
 	$(PIP) install --require-hashes --requirement requirements/check.lock
 	@touch $@
 
-.venv/.bench: requirements/bench.lock requirements/opacus.txt .venv/.test
+.venv/.bench: requirements/bench.lock requirements/opacus.txt requirements/opendp.txt .venv/.test
 	@echo "== installing requirements/bench.lock into .venv"
 	$(PIP) install --require-hashes --requirement requirements/bench.lock
 	$(PIP) install --require-hashes --no-deps --requirement requirements/opacus.txt
+	$(PIP) install --require-hashes --no-deps --upgrade --target .venv/opendp --requirement requirements/opendp.txt
 	@touch $@
 
 .venv/.spark: requirements/spark.lock .venv/.test

@@ -65,7 +65,7 @@ class SampledLoss(LossLaw):
             return False
         ratios = base.pieces.log_ratio
         ratio = float(ratios[np.isfinite(ratios)].max(initial=0.0))
-        return 0.7 * tilt * (base.shift / base.sigma) ** 2 > -2 * (math.log(self.rate) + ratio)
+        return 1.1 * tilt * (base.shift / base.sigma) ** 2 > -2 * (math.log(self.rate) + ratio)
 
     def cut(self, log_floor: float) -> SampledLoss:
         """The same without the losses of the noise that are rarer than exp(log_floor): they count as lost."""

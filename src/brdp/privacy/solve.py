@@ -27,6 +27,8 @@ Parts = tuple[tuple[Curve, int], ...]
 
 # An infinite loss this probable (in logs) counts as certain: that only raises what is stated.
 CERTAIN = -1e-13
+# How far (relatively) a first guess of epsilon may be off before nodes are laid anew.
+ASTRAY = 0.02
 
 
 def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
@@ -149,11 +151,18 @@ def _refined_at_delta(
         saddles = refined(laws, saddles, tilt)
         tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, most
-    for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
-        found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
-        lower, upper = max(lower, found[0]), min(upper, found[1])
-        narrow = upper - lower <= max(gap * lower, 1e-9)
-        if narrow or lower == math.inf or upper <= above:
+    for again in (True, False):
+        for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
+            found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
+            lower, upper = max(lower, found[0]), min(upper, found[1])
+            narrow = upper - lower <= max(gap * lower, 1e-9)
+            if narrow or lower == math.inf or upper <= above:
+                return lower, upper
+            if again and 0 < upper < math.inf and abs(upper - epsilon) > ASTRAY * upper:
+                # what was laid near one epsilon is narrow there only
+                tilt, epsilon = saddles.for_epsilon(upper), upper
+                break
+        else:
             break
     return lower, upper
 

@@ -33,6 +33,7 @@ from tests.ledger.server import Server, binaries
 
 ONE_CLIENT, SIXTEEN_THREADS, GROWTH = 0.5, 2.0, 2.0
 FEW, SOME, MANY = 100, 50_000, 1_000_000
+TOGETHER = 200  # more in one commit would leave versions of its rows for PostgreSQL to sweep up
 counter = itertools.count()
 
 
@@ -107,7 +108,7 @@ def compare(name: str, place: str, raw: Callable[[], None], *, seconds: float, r
 
 
 def filled(place: str, charges: int) -> Ledger:
-    """A ledger with so many past charges, made as ever but for thousands in one commit."""
+    """A ledger with so many past charges, made as ever but for a few hundred in one commit."""
     ledger = open_ledger(place)
     ledger.grant(TABLE, filter_for(2 * MANY))
 
@@ -115,8 +116,8 @@ def filled(place: str, charges: int) -> Ledger:
         for index in range(piece):
             ledger._charge(store, request(f"past {done + index}"), time.time())
 
-    for done in range(0, charges, 5000):
-        piece = min(5000, charges - done)
+    for done in range(0, charges, TOGETHER):
+        piece = min(TOGETHER, charges - done)
         ledger._queue.write(work)
         print(f"\r  filling: {done + piece:,} of {charges:,} charges", end="", file=sys.stderr)
     print(file=sys.stderr)

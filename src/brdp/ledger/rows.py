@@ -16,22 +16,27 @@ from brdp.ledger.schema import NEWEST
 from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
 from brdp.privacy.filters import Amounts, Filter, FilterState, read_filter
 
+# Entries beside other rows are looked up one by one, never joined: a server that has no statistics yet would rather
+# read all of them.
 HEAD = (
-    "SELECT h.seq, h.hash, h.time, e.hash, v.version FROM brdp_ledger v, head h "
-    "LEFT JOIN entries e ON e.seq = h.seq"
+    "SELECT h.seq, h.hash, h.time, (SELECT e.hash FROM entries e WHERE e.seq = h.seq), "
+    "(SELECT max(v.version) FROM brdp_ledger v) FROM head h"
 )
 COLUMNS = len(ENTRY_COLUMNS.split(","))
 ENTRY_AT = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?"  # noqa: S608 - names of columns alone
 ANSWER_OF = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'answer' AND charge = ?"  # noqa: S608
 CHARGES_OF = (
     f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
-    "ORDER BY seq DESC LIMIT 1000"
+    "ORDER BY seq + 0 DESC LIMIT 1000"  # not by the primary key: from the end it would pass all others by
 )
 # A table's running sums, each beside its budget's entry and the last entry that changed it.
+LOOKED_UP = ", ".join(
+    f"(SELECT {name.strip()} FROM entries WHERE seq = t.{which})"  # noqa: S608
+    for which in ("budget", "last")
+    for name in ENTRY_COLUMNS.split(",")
+)
 WITH_ENTRIES = (
-    "SELECT t.budget, t.spent, t.last, "  # noqa: S608 - names of columns alone
-    + ", ".join(f"{side}.{name.strip()}" for side in "bl" for name in ENTRY_COLUMNS.split(","))
-    + " FROM totals t LEFT JOIN entries b ON b.seq = t.budget LEFT JOIN entries l ON l.seq = t.last "
+    f"SELECT t.budget, t.spent, t.last, {LOOKED_UP} FROM totals t "  # noqa: S608
     "WHERE t.table_name = ? ORDER BY t.budget"
 )
 
@@ -124,7 +129,7 @@ def entry_at(store: Store, seq: int) -> Entry:
 
 
 def _checked(seq: int, row: Sequence[Any]) -> Entry:
-    """The entry of a number, from its columns; an outer join has nothing in them where it is missing."""
+    """The entry of a number, from its columns; there is nothing in them where it is missing."""
     if not row or row[0] is None:
         raise _edited(f"entry {seq} is missing")
     return entry_of(tuple(row)).checked()

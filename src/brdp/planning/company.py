@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import final
 
-from brdp.errors import InvalidInput, NotPossible
+from brdp.errors import InvalidInput
 from brdp.noise.base import Noise
 from brdp.planning.families import Family
 from brdp.planning.request import Candidate
@@ -22,6 +22,8 @@ from brdp.privacy.cost import Cost
 
 # Relative precision of scales and weights: costs are stationary in the scale at the best one.
 PRECISE = 1e-9
+# The same for the weight outside, and how far it is looked for at least from that of the next scale.
+WEIGHTS, FEW_WEIGHTS = 1e-6, 1e-3
 WIDEST, LEAST_WEIGHT = 8.0, 1e-7
 GOLDEN = (math.sqrt(5) - 1) / 2
 GOLDEN_STEPS = 14
@@ -79,21 +81,29 @@ def most_acceptance(
     if not family.recyclable:
         return None
 
+    solved = {narrowest: 0.0}  # the log of the least weight, by the log of the scale
+
     @functools.cache
     def best_at(log_scale: float) -> Candidate | None:
-        """The least weight outside that a wider kernel can pay for."""
+        """The least weight outside that a wider kernel can pay for; looked for near that of the next scale."""
         scale = math.exp(log_scale)
 
         def noise(log_weight: float) -> Noise:
-            weight = math.exp(log_weight)
+            weight = math.exp(min(log_weight, 0.0))
             return family.member(scale, weight, company.sensitivity, company.within)
 
-        if fits(noise(0.0)) > 0:
+        def excess(log_weight: float) -> float:
+            return math.inf if log_weight < math.log(LEAST_WEIGHT) else fits(noise(log_weight))
+
+        if excess(0.0) > 0:
             return None
-        log_weight = _bracketed_root(
-            lambda w: fits(noise(w)), math.log(LEAST_WEIGHT), 0.0, precise=1e-6
-        )
-        return Candidate.of(noise(log_weight), company.within)
+        next_to = min(solved, key=lambda other: abs(other - log_scale))
+        stride = max(abs(next_to - log_scale), FEW_WEIGHTS)
+        found = _root(excess, solved[next_to] - stride, step=stride, precise=WEIGHTS)
+        if found is None:
+            return None
+        solved[log_scale] = min(found, 0.0)
+        return Candidate.of(noise(found), company.within)
 
     def worth(log_scale: float) -> float:
         found = best_at(log_scale)
@@ -138,9 +148,11 @@ def least_cost(
     return None if candidate.acceptance < confidence else (cost, candidate)
 
 
-def _root(function: Callable[[float], float], start: float) -> float | None:
+def _root(
+    function: Callable[[float], float], start: float, *, step: float = 0.7, precise: float = PRECISE
+) -> float | None:
     """Where a falling function of a log reaches 0, on the side where it is at most 0."""
-    step, at = 0.7, start
+    at = start
     value = function(at)
     for _ in range(MOST_TRIALS):
         other = at + (step if value > 0 else -step)
@@ -148,21 +160,23 @@ def _root(function: Callable[[float], float], start: float) -> float | None:
             return None
         other_value = function(other)
         if (other_value > 0) != (value > 0):
-            low, high = sorted((at, other))
-            return _bracketed_root(function, low, high, precise=PRECISE)
+            (low, low_value), (high, high_value) = sorted(((at, value), (other, other_value)))
+            return _bracketed_root(function, low, high, low_value, high_value, precise=precise)
         at, value, step = other, other_value, 1.6 * step
     return None
 
 
 def _bracketed_root(
-    function: Callable[[float], float], low: float, high: float, *, precise: float
+    function: Callable[[float], float],
+    low: float,
+    high: float,
+    low_value: float,
+    high_value: float,
+    *,
+    precise: float,
 ) -> float:
-    """The end of the bracket that holds: the function falls, and is at most 0 at `high`."""
-    low_value, high_value = function(low), function(high)
-    if low_value <= 0:
-        return low
-    if high_value > 0:
-        raise NotPossible("The cost does not fall as noise grows, as every cost must.")
+    """The end of the bracket that holds: the function falls, is above 0 at `low` and at most 0 at `high`."""
+    same_end = 0  # the end that moved last: 1 the high one, -1 the low one
     for _ in range(MOST_TRIALS):
         if high - low <= precise:
             break
@@ -173,10 +187,13 @@ def _bracketed_root(
         value = function(middle)
         if value > 0:
             low, low_value = middle, value
-            high_value /= 2  # Illinois: keep the far end from sticking
+            # Illinois: an end that stays twice counts for half, so that it does not stick
+            high_value *= 0.5 if same_end == -1 else 1.0
+            same_end = -1
         else:
             high, high_value = middle, value
-            low_value /= 2
+            low_value *= 0.5 if same_end == 1 else 1.0
+            same_end = 1
             if value > -precise:
                 break
     return high

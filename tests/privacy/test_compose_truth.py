@@ -233,6 +233,12 @@ def test_drawn_compositions(parts, delta):
     check(parts, delta)
 
 
+def test_a_moment_that_cancels_to_nothing_is_passed_over_in_silence():
+    """Its log is infinite and its error too: nothing is promised by it, and no warning reaches the user."""
+    noise = brdp.DiscreteGaussian(7.7694613279767335)
+    check({brdp.subsample(noise, sampling_rate=0.05): 1000}, 1e-10)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @settings(max_examples=2000, **COMMON)

@@ -211,8 +211,10 @@ def product(
     errors = 8 * UNIT * np.abs(logs)
     for transform, counts in batches:
         values, wrong = transform.log_moments(s[None])
-        # the imaginary part is defined up to whole turns, which whole counts keep
-        logs += (counts[:, None] * values).sum(axis=0)
+        # the imaginary part is defined up to whole turns, which whole counts keep; a moment that is 0 has no
+        # log: what comes of it is not a number, of infinite error, and nothing is then promised
+        with np.errstate(invalid="ignore"):
+            logs += (counts[:, None] * values).sum(axis=0)
         bends = np.abs(values.real) + np.abs(values.imag)
         errors += (counts[:, None] * (wrong + (4 + len(counts)) * UNIT * bends)).sum(axis=0)
     return logs, errors

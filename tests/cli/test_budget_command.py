@@ -116,7 +116,7 @@ def test_a_hash_that_was_noted_finds_what_was_cut_off(world: Path, capsys) -> No
     older = (world / "brdp-ledger.sqlite").read_bytes()
     said(capsys, "query", COUNT.replace("200", "199"))
     noted = json.loads(said(capsys, "ledger", "verify", "--json")[0])["hash"]
-    assert "whole: 5 entries" in said(capsys, "ledger", "verify", "--holds", noted)[0]
+    assert "whole (entries: 5," in said(capsys, "ledger", "verify", "--holds", noted)[0]
     (world / "brdp-ledger.sqlite").write_bytes(older)  # somebody brings back yesterday's copy
     said(capsys, "ledger", "verify")
     _, err = said(capsys, "ledger", "verify", "--holds", noted, status=2)
@@ -139,3 +139,17 @@ def test_moves_and_queries_are_whole_numbers(world: Path, capsys) -> None:
         _, err = said(capsys, "init", "people.csv", *order, status=2)
         assert order[0].strip("-") in err
     assert not list(world.glob("first.toml"))
+
+
+def test_the_only_table_need_not_be_named(world: Path, capsys) -> None:
+    named, _ = said(capsys, "budget", "people")
+    alone, _ = said(capsys, "budget")
+    assert alone == named
+    config = world / "brdp.toml"
+    config.write_text(
+        config.read_text() + config.read_text().replace("tables.people", "tables.more")
+    )
+    assert main(["budget"]) == 2
+    error = capsys.readouterr().err
+    assert "expected one of people, more" in error
+    assert error.count("\n") == 1

@@ -22,10 +22,14 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "budget",
         help="show what is left of a budget, or record a spend made by another tool",
-        description="`brdp budget TABLE` shows what is left. `brdp budget charge TABLE --epsilon E --delta D "
-        "--note TEXT` records what another tool spent on the same data.",
+        usage="brdp budget [TABLE] [--odometer] [--json] [--config CONFIG]\n"
+        "       brdp budget charge TABLE --epsilon E [--delta D] --note TEXT",
+        description="Show what is left of a table's budget; with charge, record what another tool spent on the "
+        "same data.",
     )
-    parser.add_argument("words", nargs="+", metavar="[charge] TABLE", help="the table")
+    parser.add_argument(
+        "words", nargs="*", metavar="TABLE", help="the table (default: the only one of brdp.toml)"
+    )
     parser.add_argument(
         "--config", default="brdp.toml", help="the owner's file (default: brdp.toml)"
     )
@@ -55,8 +59,8 @@ def run(args: argparse.Namespace) -> int:
     charging = len(args.words) == 2 and args.words[0] == "charge"
     if len(args.words) > 1 and not charging:
         raise InvalidInput("budget", expected="TABLE, or: charge TABLE", got=" ".join(args.words))
-    table = args.words[-1]
     with open_curator(args.config) as curator:
+        table = args.words[-1] if args.words else only_table(curator)
         status = curator.budget(table)
         table = status.table  # as brdp.toml writes it
         if charging:
@@ -87,6 +91,18 @@ def run(args: argparse.Namespace) -> int:
     if note:
         print(note, file=sys.stderr)
     return 0
+
+
+def only_table(curator: Curator) -> str:
+    """The table that is meant where none is named."""
+    from brdp.errors import InvalidInput
+
+    names = [table.name for table in curator.tables]
+    if len(names) > 1:
+        raise InvalidInput(
+            "TABLE", expected=f"one of {', '.join(names)}", got="nothing", remedy="Name the table."
+        )
+    return names[0]
 
 
 def text_of(status: BudgetStatus) -> str:
@@ -151,7 +167,8 @@ def in_words(curator: Curator, table: str) -> str:
     except EngineFailed as failure:  # what is left is in the ledger, wherever the table is
         return f"in counts that is not known: {failure.engine} says {failure.kind}"
     many = f"about {price.remaining_queries:,}" if price.remaining_queries else "no"
-    words = f"{many} more counts within ±{EXAMPLE_WITHIN} at 95 %"
+    counts = "count" if price.remaining_queries == 1 else "counts"
+    words = f"{many} more {counts} within ±{EXAMPLE_WITHIN} at 95 %"
     if price.remaining_queries or price.nearest is None:
         return words
     (bound,) = price.nearest.within.values()

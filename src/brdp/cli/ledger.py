@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
         print_json({"whole": True, **facts})
     else:
         print(
-            f"the ledger is whole: {found.entries:,} entries, {found.charges:,} charges, "
-            f"{found.answers:,} answers\nlast hash {found.hash}\n"
+            f"the ledger is whole (entries: {found.entries:,}, charges: {found.charges:,}, answers: "
+            f"{found.answers:,})\nlast hash {found.hash}\n"
             "Keep the hash elsewhere: verify --holds HASH shows later what was cut off."
         )
     return 0

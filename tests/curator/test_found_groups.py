@@ -23,7 +23,7 @@ from brdp.curator.found import _least, selection_for
 from brdp.curator.prepare import prepare
 from brdp.data import FrameSource, open_source
 from brdp.data.engine import EngineFailed
-from brdp.errors import InvalidInput, NotPossible
+from brdp.errors import BudgetExceeded, InvalidInput, NotPossible
 from brdp.ledger import odometer, open_ledger, verify
 from brdp.ledger.export import dp_events
 from brdp.noise.describe import read_noise
@@ -233,10 +233,14 @@ def test_an_interrupted_question_is_completed_and_a_stored_one_stands(tmp_path: 
             assert charged > before
         with curator_of(frame, ledger) as curator:
             answer = curator.ask(asked)
-            assert (answer.epsilon, answer.delta, answer.replayed) == (0, 0, False)
-            assert curator.budget("people").state.epsilon == charged
+            # the noise is paid, but groups are named anew
+            named = curator.prepare(asked).selection
+            assert named is not None
+            assert (answer.epsilon, answer.delta) == (named.epsilon, named.delta)
+            assert not answer.replayed
+            assert curator.budget("people").state.epsilon == pytest.approx(charged + named.epsilon)
             again = curator.ask(asked)
-            assert again.replayed
+            assert (again.replayed, again.epsilon) == (True, 0)
             assert again.rows[0].cells["n"].value == answer.rows[0].cells["n"].value
             verify(curator.ledger)
     # other data: what was named stays named
@@ -248,6 +252,43 @@ def test_an_interrupted_question_is_completed_and_a_stored_one_stands(tmp_path: 
         assert curator.price(ASKED.replace("60", "59")).free is False
         assert curator.price(ASKED + " CONFIDENCE 0.99").free is False
         assert curator.price(ASKED + " CONFIDENCE 0.9").free is True
+
+
+def test_failures_that_tell_what_was_named_are_paid_for():
+    """An engine that fails at the totals: whoever asks until no group is named has seen the failures before."""
+    left = [0]
+
+    def fails_at_totals():
+        left[0] += 1
+        if left[0] % 2 == 0:
+            failing()
+
+    # one group, which is named nearly always: every attempt tells by its failure that it is there
+    limited = replace(PEOPLE, budget=Budget(epsilon=3.0, delta=1e-6))
+    with curator_of(rows_of({"only": 400}), table=limited, before=fails_at_totals) as curator:
+        selection = curator.prepare(ASKED).selection
+        assert selection is not None
+        failures = 0
+        spent = [0.0]
+        while failures < 50:
+            try:
+                curator.ask(ASKED)
+            except EngineFailed:
+                failures += 1
+                state = curator.budget("people").state
+                spent.append(state.epsilon)
+                assert spent[-1] - spent[-2] >= selection.epsilon * (1 - 1e-9)
+            except BudgetExceeded:
+                break
+        assert 1 < failures <= 1 + (3.0 - spent[1]) / selection.epsilon
+        # refused: nothing was read, and the question is not taken from whoever may pay for it
+        reads = left[0]
+        with pytest.raises(BudgetExceeded, match="once more"):
+            curator.ask(ASKED)
+        assert left[0] == reads
+        assert curator.budget("people").state.epsilon == spent[-1] <= 3.0
+        assert len(curator.history()) == failures
+        verify(curator.ledger)
 
 
 def test_public_keys_beside_found_ones():
@@ -334,6 +375,18 @@ def test_keys_that_cannot_be_asked_for_are_no_keys():
     )  # fmt: skip
     with curator_of(numbers) as curator:
         assert [row.key["word"] for row in curator.ask(ASKED).rows] == [7]
+
+
+def test_keys_from_the_data_cannot_forge_lines_of_an_answer():
+    forged = "a\nb  900 ±20\x1b[31m\u202e"
+    with curator_of(rows_of({forged: 300, "long" * 500: 300, "maté": 300})) as curator:
+        answer = curator.ask(ASKED)
+    assert {row.key["word"] for row in answer.rows} == {forged, "long" * 500, "maté"}
+    text = str(answer)
+    assert "a\\nb  900 ±20\\x1b[31m\\u202e" in text
+    assert "maté" in text
+    assert max(map(len, text.splitlines()[:4])) < 120
+    assert "\x1b" not in answer._repr_html_()
 
 
 def test_no_plan_depends_on_the_data():

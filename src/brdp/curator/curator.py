@@ -17,7 +17,7 @@ from brdp.catalog import Catalog, ColumnUnit, Rule, Table, load_catalog
 from brdp.catalog.source import Source
 from brdp.curator.answer import answer_from
 from brdp.curator.draw import noisy_totals
-from brdp.curator.found import describe_selection, read_selection
+from brdp.curator.found import describe_selection, pay_again, read_selection
 from brdp.curator.prepare import Prepared, prepare, sampler_of
 from brdp.curator.pricing import price_of
 from brdp.curator.promise import serves
@@ -104,13 +104,19 @@ class Curator:
         granted = self._ledger.ask(request, serves=good)
         if isinstance(granted, Stored):
             return self._built(granted.charge, granted.answer, query, table, replayed=True)
-        answer = self._completed(granted, query, table, engine, budget)
+        answer = self._completed(granted, query, table, engine, budget, analyst)
         return self._built(
-            granted.charge, answer, query, table, replayed=False, free=not granted.fresh
+            granted.charge, answer, query, table, replayed=False, again=not granted.fresh
         )
 
     def _completed(
-        self, granted: Granted, query: Query, table: Table, engine: Engine, budget: BudgetStatus
+        self,
+        granted: Granted,
+        query: Query,
+        table: Table,
+        engine: Engine,
+        budget: BudgetStatus,
+        analyst: str,
     ) -> Mapping[str, Any]:
         try:
             # the noise that was charged, which an interrupted charge may have planned long ago
@@ -119,6 +125,8 @@ class Curator:
             releases = _releases(granted.charge, query, table)
             for release in releases.values():
                 release.require_paid(sensitivity(release.total, query=query, table=table))
+            if selection is not None and not granted.fresh:
+                pay_again(selection, ledger=self._ledger, table=table.name, analyst=analyst)
             found = noisy_totals(
                 query,
                 tuple(releases.values()),
@@ -129,7 +137,7 @@ class Curator:
                 selection=selection,
             )
         except BaseException:
-            # the charge stays; asking again completes it
+            # the charge stays; asking again completes it (and names groups anew at their price)
             self._ledger.give_up(granted)
             raise
         return self._ledger.answer(granted, found)
@@ -142,17 +150,20 @@ class Curator:
         table: Table,
         *,
         replayed: bool,
-        free: bool = False,
+        again: bool = False,
     ) -> Answer:
         filter = self._budget(table).filter
+        selection = read_selection(charge["releases"], query, table)
         price = tuple(int(part, 16) for part in charge["price"].split())
-        nothing = replayed or free
+        if again and selection is not None:
+            price = filter.price_of_spend(epsilon=selection.epsilon, delta=selection.delta)
+        nothing = replayed or (again and selection is None)
         return answer_from(
             answer,
             _releases(charge, query, table),
             query=query,
             table=table,
-            selection=read_selection(charge["releases"], query, table),
+            selection=selection,
             epsilon=0.0 if nothing else filter.epsilon_of(price),
             delta=0.0 if nothing else filter.delta_of(price),
             replayed=replayed,

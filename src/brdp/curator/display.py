@@ -10,12 +10,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, final
 
 if TYPE_CHECKING:
+    from brdp.catalog.table import Key
     from brdp.curator.results import Answer, Cell, Found, OfAllRows, Price, Value
 
 ASKED_DIGITS = (
     8  # people ask for bounds of few digits; those that follow from noise have all of a float's
 )
 LONGEST_PLAIN, MOST_DECIMALS = 15, 12
+LONGEST_KEY = 80  # an answer as data has all of it
 
 
 @final
@@ -48,7 +50,7 @@ def sheets(answer: Answer) -> list[Sheet]:
     if single:
         lines = [(*keys, *single)]
         lines += [
-            (*map(str, row.key.values()), *(cell_text(row.cells[name]) for name in single))
+            (*map(key_text, row.key.values()), *(cell_text(row.cells[name]) for name in single))
             for row in answer.rows
         ]
         found.append(Sheet(len(keys), tuple(lines)))
@@ -58,11 +60,26 @@ def sheets(answer: Answer) -> list[Sheet]:
             cell = row.cells[name]
             values = cell.value if isinstance(cell.value, tuple) else (cell.value,)
             lines += [
-                (*map(str, row.key.values()), bin_, number(value, cell.within) + within_text(cell))
+                (
+                    *map(key_text, row.key.values()),
+                    bin_,
+                    number(value, cell.within) + within_text(cell),
+                )
                 for bin_, value in zip(_bins(cell.edges), values, strict=True)
             ]
         found.append(Sheet(len(keys) + 1, tuple(lines)))
     return found
+
+
+def key_text(key: Key) -> str:
+    """A key on one line: one that was found in the data may hold line ends, or orders to a terminal."""
+    text = str(key)
+    if len(text) > LONGEST_KEY:
+        text = f"{text[: LONGEST_KEY - 1]}…"
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii")
+        for letter in text
+    )
 
 
 def answer_text(answer: Answer) -> str:

@@ -18,7 +18,8 @@ from brdp.curator.display import percent
 from brdp.curator.release import up_to_float
 from brdp.curator.results import Found
 from brdp.data.private_groups import groups_changed
-from brdp.errors import BrdpError, NotPossible
+from brdp.errors import BrdpError, BudgetExceeded, NotPossible
+from brdp.ledger import Ledger
 from brdp.privacy.filters import Filter, RenyiFilter, SumFilter
 from brdp.privacy.filters.renyi import ELSEWHERE
 from brdp.privacy.partition import PartitionSelection
@@ -155,3 +156,22 @@ def read_selection(
             "It released nothing: ask for GROUPS_OF another number of units."
         )
     return PartitionSelection(epsilon=spend["epsilon"], delta=spend["delta"], groups=groups)
+
+
+def pay_again(selection: PartitionSelection, *, ledger: Ledger, table: str, analyst: str) -> None:
+    """Charge the naming of an interrupted question once more, durably, before groups are named anew.
+
+    Totals are asked of the groups that were named, and of none where none was: that an attempt failed (by
+    a limit on time or memory) may tell what it named. With attempts for nothing, someone could count failures
+    until a group of one unit shows.
+    """
+    spent = {"epsilon": selection.epsilon, "delta": selection.delta}
+    note = "groups named anew: the question was interrupted"
+    try:
+        ledger.spend(table, **spent, note=note, analyst=analyst)
+    except BudgetExceeded:
+        raise BudgetExceeded(
+            f"expected a budget that pays for finding groups once more, epsilon {selection.epsilon:g} and delta "
+            f"{selection.delta:g}; got less. This question was charged and then interrupted, and that alone may tell "
+            "which groups were named. Nothing more was charged or named."
+        ) from None

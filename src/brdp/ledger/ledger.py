@@ -239,7 +239,7 @@ class Ledger:
     def spend(
         self, table: str, *, epsilon: float, delta: float, note: str, analyst: str = "owner"
     ) -> BudgetStatus:
-        """Record what another tool spent on the table's data, and return the table's budget."""
+        """Record a spend of which no more is known, such as another tool's, and return the table's budget."""
         if not note:
             raise InvalidInput("note", expected="what the spend was for", got="")
         price = self.budget(table).filter.price_of_spend(epsilon=epsilon, delta=delta)

@@ -79,7 +79,7 @@ SHORTFALLS = {
     "DiscreteLaplace 15 within (-1.0, 3.0) rate 0.99, sampled 0.1, 100 times, delta 1e-05": 0.062,
     "DiscreteLaplace 15 within (0.0, 2.0) rate 0.2, sampled 0.1, 10000 times, delta 1e-10": 0.048,
 }
-# Bounds of two different sides, with very many costly releases: the FFT's step overflows.
+# Two different sides and a million costly releases: the step of the FFT overflows.
 CRASHES = {
     "DiscreteLaplace 15 within (-1.0, 3.0) rate 0.6, sampled 0.5, 1000000 times, delta 1e-30",
 }

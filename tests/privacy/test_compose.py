@@ -7,6 +7,7 @@ import math
 import pytest
 
 import brdp
+from brdp.privacy.compose import LooseBounds
 
 # theory.md section 3: epsilon at delta, sensitivity 1, from two independent computations of ten digits
 GAUSSIAN = brdp.Recycled(brdp.Gaussian(2.5), within=1.0, rate=0.5)
@@ -125,3 +126,12 @@ def test_pure_totals_are_the_sum_of_the_largest_losses():
     assert lower <= 3.0 <= upper
     assert upper - lower <= 1e-12
     assert GAUSSIAN.privacy().compose(3).epsilon_bounds(delta=0) == (math.inf, math.inf)
+
+
+def test_a_million_costly_releases_of_two_sides_are_answered_however_loosely():
+    """A step of their lattice is beyond exp's range: coarser ones say nothing, finer ones something."""
+    noise = brdp.Recycled(brdp.DiscreteGaussian(1.5), within=(-1, 3), rate=0.6)
+    total = noise.privacy(sensitivity=2).compose(10**6)
+    with pytest.warns(LooseBounds):
+        lower, upper = total.epsilon_bounds(delta=1e-5)
+    assert 1e6 < lower <= upper < 1e7

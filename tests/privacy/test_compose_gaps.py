@@ -78,10 +78,7 @@ SHORTFALLS = {
     "DiscreteGaussian 15 within (-1.0, 3.0) rate 0.99, sampled 0.1, 10000 times, delta 1e-15": 0.11,
     "DiscreteLaplace 15 within (-1.0, 3.0) rate 0.99, sampled 0.1, 100 times, delta 1e-05": 0.062,
     "DiscreteLaplace 15 within (0.0, 2.0) rate 0.2, sampled 0.1, 10000 times, delta 1e-10": 0.048,
-}
-# Two different sides and a million costly releases: the step of the FFT overflows.
-CRASHES = {
-    "DiscreteLaplace 15 within (-1.0, 3.0) rate 0.6, sampled 0.5, 1000000 times, delta 1e-30",
+    "DiscreteLaplace 15 within (-1.0, 3.0) rate 0.6, sampled 0.5, 1000000 times, delta 1e-30": 0.87,
 }
 
 
@@ -149,7 +146,6 @@ def marked(whole, known, **why):
     [
         marked(whole, SHORTFALLS, raises=AssertionError, reason=f"gap {SHORTFALLS.get(whole)}")
         for whole in POINTS
-        if whole not in CRASHES
     ],
 )
 def test_gaps_are_within_the_limits(whole):
@@ -158,10 +154,7 @@ def test_gaps_are_within_the_limits(whole):
     assert gap <= limit(noise, count)
 
 
-@pytest.mark.parametrize(
-    "whole",
-    [marked(whole, CRASHES, raises=OverflowError, reason="step overflows") for whole in POINTS],
-)
+@pytest.mark.parametrize("whole", POINTS)
 def test_shortfalls_do_not_grow_and_what_is_loose_says_so(whole):
     noise, curve, count, delta = POINTS[whole]
     gap, warned = measured(curve, delta)
@@ -170,7 +163,7 @@ def test_shortfalls_do_not_grow_and_what_is_loose_says_so(whole):
 
 
 def test_every_listed_point_is_one_of_the_sample():
-    assert {*SHORTFALLS, *CRASHES} <= POINTS.keys()
+    assert SHORTFALLS.keys() <= POINTS.keys()
     assert len(POINTS) > 300
 
 

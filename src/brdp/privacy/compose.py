@@ -94,7 +94,8 @@ def _epsilon_bounds(curve: ComposedCurve, delta: float) -> Bounds:
 
 def _warn_of_gap(lower: float, upper: float) -> None:
     """Say so, whenever it is stated, if the truth is not known as closely as it should be."""
-    if upper - lower > max(LOOSE * upper, 1e-9) and lower < math.inf:
+    loose = upper == math.inf or upper - lower > max(LOOSE * upper, 1e-9)
+    if loose and lower < math.inf:
         warnings.warn(
             f"epsilon is only known to lie between {lower:.6g} and {upper:.6g} (the upper end is stated): "
             "a relative gap above 1e-4. Noise whose two sides differ has a worst direction of its own in "

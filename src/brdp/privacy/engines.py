@@ -49,6 +49,8 @@ AROUND = np.geomspace(0.6, 10.0, 9)
 STEEPEST = 200.0
 # Nor is it larger than this over one step of the lattice.
 FLATTEST = 3.0
+# Nor is a step of it larger than this: exp(step) is the most that a split may add, and no float beyond.
+COARSEST = 700.0
 # Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
 NEGLIGIBLE, LEAST = -42.0, -600.0
 
@@ -78,7 +80,9 @@ def sums(
                 yield nodes, gap
     for sizes, shares in _ladder(laws, tilt, releases):
         for size, enough in sizes:
-            yield by_fourier(laws, saddles, **point, size=size), max(gap, enough)
+            places = by_fourier(laws, saddles, **point, size=size)
+            if places is not None:
+                yield places, max(gap, enough)
         for share in shares:
             variance = share * max(epsilon, LEAST_EPSILON) / (1 + tilt)
             nodes = by_contour(
@@ -225,8 +229,8 @@ def by_fourier(
     epsilon: float,
     log_delta: float,
     size: int,
-) -> FourierSum:
-    """By a lattice of about this many places."""
+) -> FourierSum | None:
+    """By a lattice of about this many places; None where they would be too far apart to say anything."""
     floor = max(LEAST, log_delta + NEGLIGIBLE - math.log(sum(count for _, count in laws)))
     span = max(_span(law, floor) for alternatives, _ in laws for law in alternatives)
     tilt = min(tilt, STEEPEST / span) if span > 0 else tilt
@@ -237,6 +241,8 @@ def by_fourier(
         middle, reach = 0.5 * (low + high), 0.55 * (high - low) * widening
         # a narrow window is no reason to cut one release's losses into more cells than there are places
         step = fitted_step(laws, most=max(2 * reach, span) / size, tilt=tilt)
+        if step > COARSEST:
+            return None
         if tilt * step > 1.01 * FLATTEST:
             # between the points of a coarse lattice the payoff falls like exp(-tilt * distance)
             tilt = FLATTEST / step

@@ -233,10 +233,21 @@ def test_drawn_compositions(parts, delta):
     check(parts, delta)
 
 
-def test_a_moment_that_cancels_to_nothing_is_passed_over_in_silence():
-    """Its log is infinite and its error too: nothing is promised by it, and no warning reaches the user."""
+def cancelling():
     noise = brdp.DiscreteGaussian(7.7694613279767335)
-    check({brdp.subsample(noise, sampling_rate=0.05): 1000}, 1e-10)
+    return {brdp.subsample(noise, sampling_rate=0.05): 1000}, 1e-10
+
+
+def overflowing():
+    real = brdp.Recycled(brdp.Gaussian(15.98088491233297), within=0.9388341664405414, rate=0.9)
+    whole = brdp.Recycled(brdp.DiscreteGaussian(17.753515546448117), within=2, rate=0.6)
+    return {noise.privacy(sensitivity=1): 1 for noise in (real, whole)}, 1e-5
+
+
+@pytest.mark.parametrize("drawn", [cancelling, overflowing])
+def test_no_warning_of_numpy_reaches_the_user(drawn):
+    """Found by the drawn cases: a moment that cancels to 0, a bound of its fading that overflows."""
+    check(*drawn())
 
 
 @pytest.mark.slow

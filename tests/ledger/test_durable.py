@@ -49,17 +49,25 @@ class Asking:
             assert not thread.is_alive()
 
 
+def holding_commits(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> tuple[threading.Event, list[int]]:
+    """Hold every commit back until the event is set; the list grows by one with each that begins."""
+    commit, free, commits = ledger._store.commit, threading.Event(), []
+
+    def held() -> None:
+        commits.append(1)
+        free.wait(60)
+        commit()
+
+    monkeypatch.setattr(ledger._store, "commit", held)
+    return free, commits
+
+
 def test_nobody_is_answered_before_the_commit_returns(place: str, monkeypatch) -> None:
     with open_ledger(place) as ledger, open_ledger(place) as other:
         ledger.grant(TABLE, filter_for(100))
-        commit, free, commits = ledger._store.commit, threading.Event(), []
-
-        def held() -> None:
-            commits.append(1)
-            free.wait(60)
-            commit()
-
-        monkeypatch.setattr(ledger._store, "commit", held)
+        free, commits = holding_commits(ledger, monkeypatch)
         asking = Asking(ledger, "q")
         time.sleep(0.3)
         assert asking.granted == []
@@ -220,14 +228,7 @@ def test_two_in_one_commit_see_each_other(place: str, monkeypatch, names: tuple[
 
     with open_ledger(place) as ledger:
         ledger.grant(TABLE, filter_for(2))
-        commit, free, commits = ledger._store.commit, threading.Event(), []
-
-        def held() -> None:
-            commits.append(1)
-            free.wait(60)
-            commit()
-
-        monkeypatch.setattr(ledger._store, "commit", held)
+        free, commits = holding_commits(ledger, monkeypatch)
         threads = [threading.Thread(target=ask, args=(name,)) for name in ("first", *names)]
         for thread in threads:
             thread.start()

@@ -19,6 +19,7 @@ from brdp.curator import Curator
 from brdp.ledger import Ledger, LedgerRefused, open_ledger, verify
 from brdp.ledger.schema import NEWEST
 from brdp.ledger.sqlite import SQLiteStore
+from tests.ledger.nursery import CONFIG, write_world
 
 OLDER = Path(__file__).parent / "older"
 # the day after it was written
@@ -26,25 +27,12 @@ NOW = datetime.fromisoformat("2026-11-20T12:00:00+00:00").timestamp()
 COUNT = "SELECT colour, COUNT(*) AS n WITHIN 20 FROM people GROUP BY colour CONFIDENCE 0.95"
 SUM = "SELECT SUM(age) AS s WITHIN 900 FROM people CONFIDENCE 0.9"
 MEAN = "SELECT AVG(age) AS m WITHIN 5 FROM people CONFIDENCE 0.9 ROWS_AT_LEAST 500"
-CONFIG = """
-[tables.people]
-source = "people.csv"
-unit = "row"
-[tables.people.budget]
-epsilon = 3.0
-delta = 1e-6
-[tables.people.columns.colour]
-categories = ["x", "y"]
-[tables.people.columns.age]
-clip = [0, 49]
-integer = true
-"""
 
 
 def curator_over(folder: Path, ledger: Ledger) -> Curator:
-    rows = [f"{'xy'[row % 2]},{row % 50}" for row in range(600)]
-    (folder / "people.csv").write_text("colour,age\n" + "\n".join(rows) + "\n")
-    return Curator(parse_catalog(CONFIG, folder=folder), ledger)
+    write_world(folder)
+    config = CONFIG.replace("epsilon = 0.6", "epsilon = 3.0")  # as when it was written
+    return Curator(parse_catalog(config, folder=folder), ledger)
 
 
 @pytest.fixture(params=["as it was", "of version 1"])

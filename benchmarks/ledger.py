@@ -4,6 +4,9 @@ Claims: one client makes at least 0.5 times as many charges as there are raw com
 share commits, and make at least 2 times as many charges as one raw client makes commits. A charge on top of many
 past charges costs at most 2 times one on top of a hundred: with --full many is a million, else fifty thousand.
 
+A raw commit inserts one row, as long as that of a charge, with the store's own driver and as durably. What is asked is
+put together before the clock starts, as the raw row is.
+
     python benchmarks/ledger.py [--full] [--postgres URL]
 
 Without a URL a PostgreSQL server is started from its binaries where they are installed.
@@ -13,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import itertools
 import secrets
 import sqlite3
@@ -27,36 +31,38 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from brdp.ledger import Granted, Ledger, open_ledger
-from brdp.ledger.store import Store
+from brdp.ledger.books import Books
 from tests.ledger.asking import TABLE, filter_for, request, serves
 from tests.ledger.server import Server, binaries
 
 ONE_CLIENT, SIXTEEN_THREADS, GROWTH = 0.5, 2.0, 2.0
 FEW, SOME, MANY = 100, 50_000, 1_000_000
 TOGETHER = 200  # more in one commit would leave versions of its rows for PostgreSQL to sweep up
+MOST_PER_SECOND = 30_000  # no machine makes as many
 counter = itertools.count()
+Raw = Callable[[str, str], Callable[[], None]]
 
 
-def raw_sqlite(path: Path) -> Callable[[], None]:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+def raw_sqlite(place: str, text: str) -> Callable[[], None]:
+    connection = sqlite3.connect(f"{place}.raw", isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("CREATE TABLE raw (number INTEGER, text TEXT)")
 
     def commit() -> None:
-        connection.execute("INSERT INTO raw VALUES (?, ?)", (1, "x" * 200))
+        connection.execute("INSERT INTO raw VALUES (?, ?)", (1, text))
 
     return commit
 
 
-def raw_postgres(url: str) -> Callable[[], None]:
+def raw_postgres(place: str, text: str) -> Callable[[], None]:
     import psycopg
 
-    connection = psycopg.connect(url, autocommit=True)
+    connection = psycopg.connect(place, autocommit=True)
     connection.execute("CREATE TABLE raw (number INTEGER, text TEXT)")
 
     def commit() -> None:
-        connection.execute("INSERT INTO raw VALUES (%s, %s)", (1, "x" * 200))
+        connection.execute("INSERT INTO raw VALUES (%s, %s)", (1, text))
 
     return commit
 
@@ -80,18 +86,34 @@ def rate(work: Callable[[], None], *, seconds: float, threads: int = 1) -> float
     return sum(done) / (time.perf_counter() - start)
 
 
-def compare(name: str, place: str, raw: Callable[[], None], *, seconds: float, rounds: int) -> bool:
+def charging(ledger: Ledger, *, seconds: float) -> Callable[[], None]:
+    """Charge for one question after another, each made up beforehand."""
+    first = request("any")
+    questions = iter(
+        [
+            dataclasses.replace(first, digest=f"question {next(counter)}")
+            for _ in range(round(seconds * MOST_PER_SECOND))
+        ]
+    )
+
+    def charge() -> None:
+        assert isinstance(ledger.ask(next(questions), serves=serves(1)), Granted)
+
+    return charge
+
+
+def compare(name: str, place: str, raw_at: Raw, *, seconds: float, rounds: int) -> bool:
     with open_ledger(place) as ledger:
-        ledger.grant(TABLE, filter_for(1_000_000))
-
-        def charge() -> None:
-            asked = request(f"question {next(counter)}")
-            assert isinstance(ledger.ask(asked, serves=serves(1)), Granted)
-
+        ledger.grant(TABLE, filter_for(2 * MANY))
+        granted = ledger.ask(request("first"), serves=serves(1))
+        assert isinstance(granted, Granted)
+        # the text and two hashes are nearly all of a charge's row
+        raw = raw_at(place, granted.text + 128 * "x")
         one, many = [], []
         for _ in range(rounds):  # interleaved: other work on the machine meets all of them
             base = rate(raw, seconds=seconds)
-            alone = rate(charge, seconds=seconds)
+            alone = rate(charging(ledger, seconds=seconds), seconds=seconds)
+            charge = charging(ledger, seconds=seconds)
             together = rate(charge, seconds=seconds, threads=16)
             one.append(alone / base)
             many.append(together / base)
@@ -112,9 +134,9 @@ def filled(place: str, charges: int) -> Ledger:
     ledger = open_ledger(place)
     ledger.grant(TABLE, filter_for(2 * MANY))
 
-    def work(store: Store) -> None:
+    def work(books: Books) -> None:
         for index in range(piece):
-            ledger._charge(store, request(f"past {done + index}"), time.time())
+            ledger._charge(books, request(f"past {done + index}"))
 
     for done in range(0, charges, TOGETHER):
         piece = min(TOGETHER, charges - done)
@@ -177,15 +199,13 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=".") as folder:
         # in the current folder: /tmp may be memory, where a durable commit costs nothing
         files = (str(Path(folder) / f"ledger{index}.sqlite") for index in itertools.count())
-        raw = raw_sqlite(Path(folder) / "raw.sqlite")
-        good = compare("SQLite", next(files), raw, seconds=seconds, rounds=rounds)
+        good = compare("SQLite", next(files), raw_sqlite, seconds=seconds, rounds=rounds)
         good &= grows("SQLite", next(files), next(files), charges=charges, rounds=turns)
     with postgres(args.postgres) as place:
         if place is None:
             print("PostgreSQL: NOT MEASURED, it is not installed")
         else:
-            url = place()
-            good &= compare("PostgreSQL", url, raw_postgres(url), seconds=seconds, rounds=rounds)
+            good &= compare("PostgreSQL", place(), raw_postgres, seconds=seconds, rounds=rounds)
             good &= grows("PostgreSQL", place(), place(), charges=charges, rounds=turns)
     return 0 if good else 1
 

@@ -25,6 +25,7 @@ from brdp.ledger import (
     open_ledger,
     verify,
 )
+from brdp.ledger.books import Books
 from brdp.ledger.schema import NEWEST
 from brdp.ledger.store import Store
 from brdp.privacy.filters import PureFilter, RenyiFilter
@@ -234,28 +235,40 @@ def test_a_charge_reads_and_writes_as_much_however_many_were_before(
     with open_ledger(place) as ledger:
         ledger.grant(TABLE, filter_for(10_000))
         told: list[tuple[str, int]] = []
-        execute = ledger._store.execute
+        store = ledger._store
+        execute, execute_all, write = store.execute, store.execute_all, store.write
 
-        def watched(statement, parameters=()):
+        def one(statement, parameters=()):
             rows = execute(statement, parameters)
             told.append((statement, len(rows)))
             return rows
+
+        def several(reads):
+            found = execute_all(reads)
+            told.extend((read[0], len(rows)) for read, rows in zip(reads, found, strict=True))
+            return found
+
+        def written(statements):
+            told.extend((statement, 1) for statement, _ in statements)
+            write(statements)
 
         def cost_of(name: str) -> list[tuple[str, int]]:
             told.clear()
             ledger.answer(ledger.ask(request(name), serves=serves(1)), {"n": 1})
             return list(told)
 
-        monkeypatch.setattr(ledger._store, "execute", watched)
+        for name, watched in (("execute", one), ("execute_all", several), ("write", written)):
+            monkeypatch.setattr(store, name, watched)
         cost_of("first")
         early = cost_of("early")
 
-        def many(store: Store) -> None:
+        def many(books: Books) -> None:
             for index in range(2000):
-                ledger._charge(store, request(f"past {index}"), ledger._time(store))
+                ledger._charge(books, request(f"past {index}"))
 
         ledger._queue.write(many)
         assert cost_of("late") == early
+        assert {statement.split()[0] for statement, _ in early} >= {"SELECT", "INSERT", "UPDATE"}
         assert sum(rows for _, rows in early) < 20
 
 
@@ -493,6 +506,41 @@ def test_edits_of_what_a_charge_rests_on_stop_it_at_once(
     assert store.execute("SELECT count(*) FROM entries") == before
     store.rollback()
     store.close()
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        ("UPDATE entries SET body = replace(body, '0', '1') WHERE seq = 1",),
+        ("UPDATE entries SET hash = previous WHERE seq = 1",),
+        ("UPDATE entries SET body = replace(body, '0', '1') WHERE seq = 4",),
+        ("UPDATE entries SET hash = previous WHERE seq = 4",),
+        ("UPDATE entries SET digest = 'c' WHERE seq = 4",),
+        ("DELETE FROM entries WHERE seq = 1",),
+        ("DELETE FROM entries WHERE seq = 4",),
+        ("UPDATE totals SET last = 2",),
+        ("UPDATE head SET hash = 'other'",),
+        *(EDITS[name][0] for name in ("a lower sum", "the head gone", "the last line gone")),
+    ],
+)
+def test_edits_of_what_a_charge_rests_on_are_seen_by_a_ledger_that_was_open(
+    place: str, store_at: Callable[[str], Store], edit: tuple[str, ...]
+) -> None:
+    """What a process has checked, or has written itself, is taken as checked only as long as it stays the same."""
+    with open_ledger(place) as ledger:
+        five_lines(ledger)
+        ledger.budget(TABLE)
+        store = store_at(place)
+        edit_store(store, edit, place)
+        store.begin_reading()
+        before = store.execute("SELECT count(*) FROM entries")
+        store.rollback()
+        with pytest.raises(LedgerRefused):
+            ledger.ask(request("c"), serves=serves(1))
+        store.begin_reading()
+        assert store.execute("SELECT count(*) FROM entries") == before
+        store.rollback()
+        store.close()
 
 
 def test_a_budget_whose_sums_are_gone_is_not_granted_anew(

@@ -9,12 +9,16 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from brdp.errors import BudgetExceeded
 from brdp.ledger import Granted, Ledger, LedgerUnavailable, open_ledger, verify
+from brdp.ledger.books import Books
+from brdp.ledger.rows import Claim
 from tests.ledger.asking import TABLE, filter_for, request, serves
 
 ROOT = Path(__file__).parents[2]
@@ -62,6 +66,18 @@ def holding_commits(
 
     monkeypatch.setattr(ledger._store, "commit", held)
     return free, commits
+
+
+def together(works: list[Callable[[], None]], free: threading.Event, commits: list[int]) -> None:
+    """Do the first by itself and all others in one commit."""
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.1)  # the first holds its commit back, the others wait for one together
+    assert len(commits) == 1
+    free.set()
+    for thread in threads:
+        thread.join(60)
 
 
 def test_nobody_is_answered_before_the_commit_returns(place: str, monkeypatch) -> None:
@@ -229,17 +245,40 @@ def test_two_in_one_commit_see_each_other(place: str, monkeypatch, names: tuple[
     with open_ledger(place) as ledger:
         ledger.grant(TABLE, filter_for(2))
         free, commits = holding_commits(ledger, monkeypatch)
-        threads = [threading.Thread(target=ask, args=(name,)) for name in ("first", *names)]
-        for thread in threads:
-            thread.start()
-            time.sleep(0.1)  # the first holds the commit, the others wait for one together
-        assert len(commits) == 1
-        free.set()
-        for thread in threads:
-            thread.join(60)
+        together([partial(ask, name) for name in ("first", *names)], free, commits)
         assert [type(one) for one in told].count(Granted) == 2
         assert len(told) == 3
         (refused,) = [one for one in told if not isinstance(one, Granted)]
         # the same question is charged once and waited for; another does not fit any more
         assert isinstance(refused, LedgerUnavailable if names == ("a", "a") else BudgetExceeded)
         assert verify(ledger).charges == 2
+
+
+def test_work_that_fails_after_it_has_written_undoes_itself_alone(place: str, monkeypatch) -> None:
+    """Three pieces of work in one commit: the second charges, then fails."""
+    told: list[object] = []
+
+    def ask(name: str) -> None:
+        told.append(ledger.ask(request(name), serves=serves(1)))
+
+    def fail() -> None:
+        def work(books: Books) -> None:
+            ledger._charge(books, request("undone"))
+            books.set_claim(1, Claim("token", "holder", until=1e12))
+            raise ValueError("after the charge")
+
+        with pytest.raises(ValueError, match="after the charge"):
+            ledger._queue.write(work)
+        told.append("failed")
+
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(3))
+        free, commits = holding_commits(ledger, monkeypatch)
+        works = [partial(ask, "first"), partial(ask, "a"), fail, partial(ask, "b")]
+        together(works, free, commits)
+        assert len(commits) == 2
+        assert [type(one) for one in told].count(Granted) == 3
+        assert told.count("failed") == 1
+        assert [charge["digest"] for charge in ledger.history()] == ["first", "a", "b"]
+        assert verify(ledger).charges == 3
+        assert ledger._store.execute("SELECT count(*) FROM claims WHERE charge = 1") == [(0,)]

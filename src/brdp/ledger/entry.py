@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -50,7 +51,7 @@ class Entry:
         kind: EntryKind,
         table: str,
         time: float,
-        body: dict[str, Any],
+        body: Mapping[str, Any],
         previous: str,
         digest: str | None = None,
         charge: int | None = None,
@@ -67,6 +68,20 @@ class Entry:
         }
         text = canonical(whole)
         return cls(seq, kind, table, digest, charge, text, previous, chained(previous, text))
+
+    @property
+    def row(self) -> tuple[Any, ...]:
+        """Its columns, as a store keeps them."""
+        return (
+            self.seq,
+            self.kind.value,
+            self.table,
+            self.digest,
+            self.charge,
+            self.text,
+            self.previous,
+            self.hash,
+        )
 
     @property
     def body(self) -> dict[str, Any]:
@@ -104,11 +119,14 @@ class Entry:
         return f"its {wrong[0]} does not match its text" if wrong else ""
 
 
+_encoder = json.JSONEncoder(
+    sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
+)
+
+
 def canonical(value: Any) -> str:
     """JSON in one form: keys sorted, no spaces, ASCII, no NaN."""
-    return json.dumps(
-        value, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False
-    )
+    return _encoder.encode(value)
 
 
 def chained(previous: str, text: str) -> str:
@@ -116,6 +134,7 @@ def chained(previous: str, text: str) -> str:
     return hashlib.sha256(f"{previous}\n{text}".encode("ascii", "backslashreplace")).hexdigest()
 
 
+@functools.lru_cache(maxsize=8)  # entries of one transaction have one time
 def moment_text(time: float) -> str:
     """Seconds since 1970 as ISO 8601 in UTC."""
     return datetime.fromtimestamp(time, tz=UTC).isoformat(timespec="microseconds")

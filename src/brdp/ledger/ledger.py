@@ -14,8 +14,9 @@ from fractions import Fraction
 from typing import Any, final
 
 from brdp.errors import BudgetExceeded, InvalidInput
+from brdp.ledger.books import Books
 from brdp.ledger.entry import Entry, EntryKind, canonical, software
-from brdp.ledger.failures import LedgerRefused, LedgerUnavailable
+from brdp.ledger.failures import LedgerUnavailable
 from brdp.ledger.holder import may_be_alive, this_process
 from brdp.ledger.queue import CommitQueue
 from brdp.ledger.records import (
@@ -32,29 +33,21 @@ from brdp.ledger.room import check_room, own, paid
 from brdp.ledger.rows import (
     ANSWER_OF,
     CHARGES_OF,
+    ENTRIES_BETWEEN,
     ENTRY_AT,
     HEAD,
-    WITH_ENTRIES,
-    append,
+    TOTALS,
+    TOTALS_OF,
+    Claim,
     as_amounts,
     as_text,
-    budgets_of,
-    claim_of,
-    drop_claim,
-    entry_at,
-    head_of,
-    require_all,
-    set_claim,
-    set_total,
+    entry_of,
 )
-from brdp.ledger.store import ENTRY_COLUMNS, Store, entry_of
+from brdp.ledger.store import Store
 from brdp.privacy.filters import Amounts, Filter, FilterState
-from brdp.privacy.filters.base import checked_price
 
 # A claim that nobody renews is free again after so many seconds; answers stay exclusive all the same.
 LEASE = 60.0
-# Clocks are set back a little all the time; further back than this, somebody should look.
-CLOCK_TOLERANCE = 5.0
 
 
 @final
@@ -64,7 +57,7 @@ class Ledger:
     def __init__(self, store: Store, *, clock: Callable[[], float] = clock_module.time) -> None:
         self._store = store
         self._clock = clock
-        self._queue = CommitQueue(store)
+        self._queue = CommitQueue(store, clock)
         try:
             store.upgrade()
         except BaseException:
@@ -97,11 +90,8 @@ class Ledger:
         if analyst is not None:
             named("analyst", analyst)
 
-        def work(store: Store) -> BudgetStatus:
-            time = self._time(store)
-            existing = budgets_of(store, table)
-            require_all(store, table, existing)
-            check_room(existing, table, filter, analyst, period)
+        def work(books: Books) -> BudgetStatus:
+            check_room(books.all_budgets(table), table, filter, analyst, period)
             body = {
                 "filter": filter.to_dict(),
                 "analyst": analyst,
@@ -110,18 +100,19 @@ class Ledger:
                 "secret": secrets.token_hex(32),
                 "software": software(),
             }
-            entry = append(store, EntryKind.BUDGET, table, time, body)
-            set_total(store, entry.seq, table, filter.empty, last=entry.seq, new=True)
+            entry = books.append(EntryKind.BUDGET, table, body)
             state = FilterState.start(filter)
-            return BudgetStatus(
+            budget = BudgetStatus(
                 entry.seq, table, analyst, period, state, protects, str(body["secret"])
             )
+            books.grant(budget)
+            return budget
 
         return self._queue.write(work)
 
     def budgets(self, table: str) -> tuple[BudgetStatus, ...]:
         """The budgets of a table, its own first; empty where it has none."""
-        return self._queue.read(lambda store: budgets_of(store, table))
+        return self._queue.read(lambda books: books.budgets(table))
 
     def budget(self, table: str) -> BudgetStatus:
         """The table's own budget."""
@@ -148,11 +139,11 @@ class Ledger:
         reads = (
             (HEAD, ()),
             (CHARGES_OF, (request.table, request.digest)),
-            (WITH_ENTRIES, (request.table,)),
+            (TOTALS_OF, (request.table,)),
         )
         while True:
             found = self._queue.write(
-                lambda store: self._ask(store, request, serves, token), reads=reads
+                lambda books: self._ask(books, request, serves, token), reads=reads
             )
             if found is not None:
                 return found
@@ -166,31 +157,33 @@ class Ledger:
 
     def stored(self, table: str, digest: str, *, serves: Serves) -> Stored | None:
         """An answer that serves, if there is one. Charges nothing."""
-        return self._queue.read(lambda store: _find(store, table, digest, serves)[0])
+        return self._queue.read(lambda books: _find(books, table, digest, serves)[0])
 
     def _ask(
-        self, store: Store, request: Request, serves: Serves, token: str
+        self, books: Books, request: Request, serves: Serves, token: str
     ) -> Granted | Stored | None:
-        time = self._time(store)
-        stored, interrupted = _find(store, request.table, request.digest, serves)
+        time = books.time()
+        stored, interrupted = _find(books, request.table, request.digest, serves)
         if stored is not None:
             return stored
-        for seq, body in interrupted:
-            claim = claim_of(store, seq)
+        mine = Claim(token, this_process(), until=time + LEASE)
+        for charge in interrupted:
+            claim = books.claim(charge.seq)
             if claim is None or claim.until < time or not may_be_alive(claim.holder):
-                set_claim(store, seq, token, this_process(), until=time + LEASE)
-                return Granted(seq, token, body, fresh=False)
+                books.set_claim(charge.seq, mine)
+                return Granted(charge.seq, token, charge.text, fresh=False)
         if interrupted:
             return None
-        entry = self._charge(store, request, time)
-        set_claim(store, entry.seq, token, this_process(), until=time + LEASE)
-        return Granted(entry.seq, token, entry.body, fresh=True)
+        entry = self._charge(books, request)
+        books.set_claim(entry.seq, mine)
+        return Granted(entry.seq, token, entry.text, fresh=True)
 
-    def _charge(self, store: Store, request: Request, time: float) -> Entry:
-        budgets = budgets_of(store, request.table)
-        checked_price(own(budgets, request.table).filter, request.price)
+    def _charge(self, books: Books, request: Request) -> Entry:
+        time = books.time()
+        budgets = books.budgets(request.table)
+        own(budgets, request.table)
         touched = [b for b in budgets if b.covers(analyst=request.analyst, time=time)]
-        after = [paid(budget, request.price) for budget in touched]
+        after = [paid(b, books.state_of(b), request.price) for b in touched]
         body = {
             "analyst": request.analyst,
             "question": request.question,
@@ -203,9 +196,9 @@ class Ledger:
             "price": as_text(request.price),
             "after": {str(b.seq): as_text(s.spent) for b, s in zip(touched, after, strict=True)},
         }
-        entry = append(store, EntryKind.CHARGE, request.table, time, body, digest=request.digest)
+        entry = books.append(EntryKind.CHARGE, request.table, body, digest=request.digest)
         for budget, state in zip(touched, after, strict=True):
-            set_total(store, budget.seq, request.table, state.spent, last=entry.seq)
+            books.spend(budget, state, by=entry)
         return entry
 
     def answer(self, granted: Granted, answer: Json) -> Json:
@@ -215,17 +208,15 @@ class Ledger:
         returned and the caller's must be forgotten.
         """
 
-        def work(store: Store) -> Json:
-            rows = store.execute(ANSWER_OF, (granted.seq,))
-            drop_claim(store, granted.seq, granted.token)
-            if rows:
-                earlier: Json = entry_of(rows[0]).checked().body["answer"]
+        def work(books: Books) -> Json:
+            books.drop_claim(granted.seq, granted.token)
+            stored = books.answer(granted.seq)
+            if stored is not None:
+                earlier: Json = stored.body["answer"]
                 return earlier
-            charge = entry_at(store, granted.seq)
+            charge = books.entry(granted.seq)
             body = {"answer": dict(answer), "software": software()}
-            append(
-                store, EntryKind.ANSWER, charge.table, self._time(store), body, charge=charge.seq
-            )
+            books.append(EntryKind.ANSWER, charge.table, body, charge=charge.seq)
             return answer
 
         canonical(dict(answer))  # what JSON cannot hold is refused before anything is done
@@ -234,7 +225,7 @@ class Ledger:
 
     def give_up(self, granted: Granted) -> None:
         """Let another caller complete the charge: this one failed."""
-        self._queue.write(lambda store: drop_claim(store, granted.seq, granted.token))
+        self._queue.write(lambda books: books.drop_claim(granted.seq, granted.token))
 
     def spend(
         self, table: str, *, epsilon: float, delta: float, note: str, analyst: str = "owner"
@@ -256,7 +247,7 @@ class Ledger:
             note=note,
         )
         try:
-            self._queue.write(lambda store: self._charge(store, request, self._time(store)))
+            self._queue.write(lambda books: self._charge(books, request))
         except BudgetExceeded as error:
             which = str(error).partition(": expected")[0]
             raise BudgetExceeded(
@@ -274,11 +265,7 @@ class Ledger:
         while True:
             after = last
             piece = self._queue.read(
-                lambda store: store.execute(
-                    f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq > ? AND seq <= ? "  # noqa: S608
-                    "ORDER BY seq LIMIT 2000",
-                    (after, until),  # noqa: B023 - run at once
-                )
+                lambda books: books.rows(ENTRIES_BETWEEN, after, until)  # noqa: B023 - run at once
             )
             if not piece:
                 return
@@ -289,16 +276,16 @@ class Ledger:
     def state(self) -> tuple[int, str, dict[int, Amounts]]:
         """The head and the running sums of every budget, as they are at one moment."""
 
-        def work(store: Store) -> tuple[int, str, dict[int, Amounts]]:
-            head = head_of(store)
-            rows = store.execute("SELECT budget, spent FROM totals ORDER BY budget")
-            return head.seq, head.hash, {budget: as_amounts(spent) for budget, spent in rows}
+        def work(books: Books) -> tuple[int, str, dict[int, Amounts]]:
+            head = books.head()
+            sums = {budget: as_amounts(spent) for budget, spent in books.rows(TOTALS)}
+            return head.seq, head.hash, sums
 
         return self._queue.read(work)
 
     def head(self) -> tuple[int, str]:
         """The number of the last entry and its hash: written down elsewhere, it shows if lines are cut off."""
-        head = self._queue.read(head_of)
+        head = self._queue.read(Books.head)
         return head.seq, head.hash
 
     def history(
@@ -323,31 +310,18 @@ class Ledger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _time(self, store: Store) -> float:
-        """Now, but never before the last entry; a clock that went far back is refused."""
-        head, now = head_of(store), self._clock()
-        if not now >= head.time - CLOCK_TOLERANCE:
-            raise LedgerRefused(
-                f"{self.place}: expected a clock that moves on; got one that is "
-                f"{head.time - now:.0f} s behind the last entry. Nothing was changed. Set the clock right."
-            )
-        return max(now, head.time)
-
 
 def _find(
-    store: Store, table: str, digest: str, serves: Serves
-) -> tuple[Stored | None, list[tuple[int, dict[str, Any]]]]:
+    books: Books, table: str, digest: str, serves: Serves
+) -> tuple[Stored | None, list[Entry]]:
     """An answer that serves, or else the charges that would and have none."""
-    rows = store.execute(CHARGES_OF, (table, digest))
-    interrupted: list[tuple[int, dict[str, Any]]] = []
-    for row in rows:
-        charge = entry_of(row).checked()
+    interrupted: list[Entry] = []
+    for charge in books.charges(table, digest):
         body = charge.body
         if not serves(body["promise"]):
             continue
-        answers = store.execute(ANSWER_OF, (charge.seq,))
-        if answers:
-            answer = entry_of(answers[0]).checked()
+        answer = books.answer(charge.seq)
+        if answer is not None:
             return Stored(charge.seq, body, answer.body["answer"]), []
-        interrupted.append((charge.seq, body))
+        interrupted.append(charge)
     return None, interrupted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -124,8 +125,14 @@ class Granted:
 
     seq: int
     token: str
-    charge: Json
+    text: str = field(repr=False)
     fresh: bool
+
+    @property
+    def charge(self) -> Json:
+        """The charge as it is written down."""
+        found: Json = json.loads(self.text)
+        return found
 
 
 @final

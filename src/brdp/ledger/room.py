@@ -20,10 +20,10 @@ def own(budgets: tuple[BudgetStatus, ...], table: str) -> BudgetStatus:
     )
 
 
-def paid(budget: BudgetStatus, price: Amounts) -> FilterState:
-    """What a budget is after a charge; a refusal names the budget."""
+def paid(budget: BudgetStatus, state: FilterState, price: Amounts) -> FilterState:
+    """What a budget in this state is after a charge; a refusal names the budget."""
     try:
-        return budget.state.pay(price)
+        return state.pay(price)
     except BudgetExceeded as error:
         raise BudgetExceeded(f"{budget.name}: {error}") from None
 

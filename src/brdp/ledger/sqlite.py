@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, final
 
 from brdp.ledger.failures import LedgerUnavailable
-from brdp.ledger.store import Read, Store
+from brdp.ledger.store import Row, Statement, Store
 
 # How long to wait for other processes that write, in seconds.
 PATIENCE = 60.0
@@ -23,7 +23,6 @@ class SQLiteStore(Store):
     """One SQLite file, or ":memory:" for a ledger that lives as long as its process."""
 
     def __init__(self, path: str) -> None:
-        super().__init__()
         self._path = path
         # of this folder for ever: a daemon that changes its own and forks must not begin another ledger there
         self._file = path if path == MEMORY else str(Path(path).absolute())
@@ -114,17 +113,20 @@ class SQLiteStore(Store):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         return self._run(statement, parameters)
 
-    def read_ahead(self, reads: Iterable[Read]) -> None:
-        """Nothing: nobody is waited for."""
+    def execute_all(self, reads: Sequence[Statement]) -> list[list[Row]]:
+        return [self._run(statement, parameters) for statement, parameters in reads]
 
-    def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        try:
-            yield from self._connection.execute(statement, parameters)
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from None
+    def write(self, statements: Sequence[Statement]) -> None:
+        for statement, parameters in statements:
+            self._run(statement, parameters)
+
+    @property
+    def number(self) -> str:
+        # SQLite's own key of a row: any other type would need an index beside the table
+        return "INTEGER"
 
     @property
     def protect_entries(self) -> tuple[str, ...]:
@@ -148,7 +150,7 @@ class SQLiteStore(Store):
             self._open.close()
         self._open = None
 
-    def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         try:
             return self._connection.execute(statement, parameters).fetchall()
         except sqlite3.Error as error:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, final
 
 from brdp.ledger import schema
-from brdp.ledger.entry import GENESIS, Entry, EntryKind
+from brdp.ledger.entry import GENESIS
 from brdp.ledger.failures import LedgerRefused
 
-# A statement that reads, and its parameters.
-Read = tuple[str, tuple[Any, ...]]
-ENTRY_COLUMNS = "seq, kind, table_name, digest, charge, body, previous, hash"
+Row = tuple[Any, ...]
+# SQL, with ? for its parameters, and the parameters.
+Statement = tuple[str, tuple[Any, ...]]
 
 
 class Store(abc.ABC):
     """One connection of one process, used by one thread at a time (the commit queue sees to that).
 
-    Every failure of the storage itself becomes LedgerUnavailable. `memo` holds what was read (and checked)
-    earlier in the same transaction, which nobody else can have changed; the commit queue clears it.
+    Every failure of the storage itself becomes LedgerUnavailable.
     """
-
-    def __init__(self) -> None:
-        self.memo: dict[str, Any] = {}
 
     @abc.abstractmethod
     def begin(self) -> None:
@@ -42,19 +38,21 @@ class Store(abc.ABC):
         """Undo everything since `begin`; never raises."""
 
     @abc.abstractmethod
-    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run one statement (with ? for parameters) and return its rows."""
 
     @abc.abstractmethod
-    def read_ahead(self, reads: Iterable[Read]) -> None:
-        """Start reading what will soon be asked for, where that saves waiting.
-
-        What was read is given out once, in this transaction: whoever asks again reads anew.
-        """
+    def execute_all(self, reads: Sequence[Statement]) -> list[list[Row]]:
+        """Run several statements and return the rows of each: a server is waited for once."""
 
     @abc.abstractmethod
-    def stream(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[tuple[Any, ...]]:
-        """Rows of a long result, without holding all of them."""
+    def write(self, statements: Sequence[Statement]) -> None:
+        """Run statements that write; whether they failed may be told as late as by `commit`."""
+
+    @property
+    @abc.abstractmethod
+    def number(self) -> str:
+        """The type of a number that rows are looked up by."""
 
     @property
     @abc.abstractmethod
@@ -81,7 +79,6 @@ class Store(abc.ABC):
     @final
     def upgrade(self, *, to: int = schema.NEWEST) -> None:
         """Create what is missing, step by step, in one transaction; refuse what a newer brdp wrote."""
-        self.memo.clear()
         self.begin()
         try:
             fresh = not self.has_table("brdp_ledger")
@@ -91,7 +88,7 @@ class Store(abc.ABC):
             version = _version(self.place, self.execute("SELECT version FROM brdp_ledger"))
             for step in schema.STEPS[version:to]:
                 for statement in step:
-                    self.execute(statement)
+                    self.execute(statement.replace("NUMBER", self.number))
             if fresh:
                 self.execute(
                     "INSERT INTO head (id, seq, hash, time) VALUES (1, 0, ?, 0)", (GENESIS,)
@@ -119,16 +116,3 @@ def _version(place: str, rows: list[tuple[Any, ...]]) -> int:
             "newer brdp wrote. Nothing was changed. Use that version."
         )
     return version
-
-
-def entry_of(row: tuple[Any, ...]) -> Entry:
-    """An entry from its columns."""
-    seq, kind, table, digest, charge, text, previous, hash_ = row
-    try:
-        known = EntryKind(kind)
-    except ValueError:
-        raise LedgerRefused(
-            f"ledger entry {seq}: expected a budget, charge or answer; got another kind. "
-            "Restore the ledger from a copy that `brdp ledger verify` accepts."
-        ) from None
-    return Entry(seq, known, table, digest, charge, text, previous, hash_)

@@ -12,6 +12,7 @@ import functools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import le
 from typing import Any, final
 
 from brdp import _validate
@@ -92,9 +93,9 @@ class Filter(abc.ABC):
         """Whether these sums may be reached."""
         alternatives, common = limits_of(self)
         first = len(alternatives)
-        return any(
-            amount <= limit for amount, limit in zip(spent[:first], alternatives, strict=True)
-        ) and all(amount <= limit for amount, limit in zip(spent[first:], common, strict=True))
+        if len(spent) != first + len(common):
+            raise InvalidInput("spent", expected=f"{first + len(common)} amounts", got=len(spent))
+        return any(map(le, spent, alternatives)) and all(map(le, spent[first:], common))
 
     @final
     def remaining(self, spent: Amounts, price: Amounts) -> int:

@@ -11,6 +11,7 @@ from brdp.ledger.failures import LedgerRefused
 from brdp.ledger.records import BudgetStatus
 from brdp.ledger.rows import (
     ANSWER_OF,
+    CHARGED,
     CHARGES_OF,
     CLAIM_OF,
     DROP_CLAIM,
@@ -22,7 +23,6 @@ from brdp.ledger.rows import (
     SET_CLAIM,
     SET_HEAD,
     SET_TOTAL,
-    TOTALS_OF,
     Claim,
     Head,
     as_text,
@@ -30,9 +30,10 @@ from brdp.ledger.rows import (
     checked_entry,
     edited,
     entry_of,
+    for_all,
     head_of,
-    inserted,
     proven,
+    totals_of,
 )
 from brdp.ledger.store import Row, Statement, Store
 from brdp.privacy.filters import FilterState
@@ -80,9 +81,13 @@ class Books:
         self._store = store
         self._clock = clock
         self._page = _Page()
-        together = list(dict.fromkeys(reads))
-        # in this transaction nobody else can change them, and what is written here lies over them
-        self._found = dict(zip(together, store.execute_all(together), strict=True))
+        together = dict.fromkeys(reads)
+        questions = [parameters for statement, parameters in together if statement == CHARGED]
+        others = [read for read in together if read[0] != CHARGED]
+        found = store.execute_all([*others, *for_all(CHARGED, questions)])
+        # in this transaction nobody else can change what is there; what is written here lies over it
+        self._found = dict(zip(others, found, strict=False))
+        self._new = set(questions).difference(*found[len(others) :])
         self._budgets: dict[str, tuple[BudgetStatus, ...]] = {}
         self._time: float | None = None
 
@@ -165,6 +170,8 @@ class Books:
             for entry in reversed(self._page.entries)
             if entry.digest == digest and entry.table == table
         ]
+        if (table, digest) in self._new:
+            return added
         return added + [entry_of(row).checked() for row in self.rows(CHARGES_OF, table, digest)]
 
     def answer(self, charge: int) -> Entry | None:
@@ -181,7 +188,7 @@ class Books:
         """A table's budgets, the oldest (its own) first; what is spent of them is `state_of` each."""
         if table not in self._budgets:
             self._budgets[table] = tuple(
-                budget_of(table, row) for row in self.rows(TOTALS_OF, table)
+                budget_of(table, row) for row in self.rows(totals_of(type(self._store)), table)
             )
         granted = [budget for budget in self._page.granted if budget.table == table]
         return (*self._budgets[table], *granted)
@@ -238,9 +245,9 @@ class Books:
         statements: list[Statement] = []
         if page.entries:
             head = self.head()
-            statements += inserted(NEW_ENTRY, [entry.row for entry in page.entries])
+            statements += for_all(NEW_ENTRY, [entry.row for entry in page.entries])
             statements.append((SET_HEAD, (head.seq, head.hash, head.time)))
-        statements += inserted(
+        statements += for_all(
             NEW_TOTAL, [(b.seq, b.table, as_text(b.state.spent), b.seq) for b in page.granted]
         )
         for budget, (state, last) in page.totals.items():
@@ -249,7 +256,7 @@ class Books:
             proven(budget, spent, last.row)
         # who let go did so before somebody else took over
         statements += [(DROP_CLAIM, dropped) for dropped in page.dropped]
-        statements += inserted(
+        statements += for_all(
             SET_CLAIM, [(charge, c.token, c.holder, c.until) for charge, c in page.claims.items()]
         )
         self._store.write(statements)

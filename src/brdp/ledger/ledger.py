@@ -32,16 +32,16 @@ from brdp.ledger.records import (
 from brdp.ledger.room import check_room, own, paid
 from brdp.ledger.rows import (
     ANSWER_OF,
-    CHARGES_OF,
+    CHARGED,
     ENTRIES_BETWEEN,
     ENTRY_AT,
     HEAD,
     TOTALS,
-    TOTALS_OF,
     Claim,
     as_amounts,
     as_text,
     entry_of,
+    totals_of,
 )
 from brdp.ledger.store import Store
 from brdp.privacy.filters import Amounts, Filter, FilterState
@@ -138,8 +138,8 @@ class Ledger:
         pause = 0.005
         reads = (
             (HEAD, ()),
-            (CHARGES_OF, (request.table, request.digest)),
-            (TOTALS_OF, (request.table,)),
+            (CHARGED, (request.table, request.digest)),
+            (totals_of(type(self._store)), (request.table,)),
         )
         while True:
             found = self._queue.write(

@@ -15,17 +15,19 @@ from brdp.ledger.wire import Broken, Wire
 # A number that brdp alone uses: two processes must not create the tables at once.
 CREATING = 0x62726470
 LOCK = "SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock(?)"
-# Entries are looked up by their keys: a server without statistics would rather read all of them. Ways that are off
-# count as costly, and costly statements would be compiled.
+# Entries are looked up by their keys, in their order. Ways that are off count as costly, and what is costly would be
+# compiled.
 SETTINGS = "SELECT current_setting('fsync'), " + ", ".join(
-    f"set_config('{name}', 'off', false)"
-    for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
+    f"set_config('{name}', 'off', false)" for name in ("enable_seqscan", "enable_bitmapscan", "jit")
 )
 
 
 @final
 class PostgresStore(Store):
     """One connection to a PostgreSQL database, by its URL; opened anew after it was lost."""
+
+    # the limit keeps it from being planned as any other join
+    beside = "LEFT JOIN LATERAL (SELECT * FROM entries WHERE seq = {seq} LIMIT 1) {name} ON true"
 
     # connections that a fork copied: closing them in the child would end the parent's session
     _left_behind: list[Wire] = []  # noqa: RUF012 - shared by intent

@@ -25,9 +25,11 @@ def _columns_of(name: str) -> str:
     return ", ".join(f"{name}.{column.strip()}" for column in ENTRY_COLUMNS.split(","))
 
 
+# Entries beside other rows are looked up one by one, never joined: a server that has no statistics yet, or had them
+# when there was little, would rather read all of them.
 HEAD = (
-    "SELECT h.seq, h.hash, h.time, e.hash, v.version FROM head h CROSS JOIN brdp_ledger v "
-    "LEFT JOIN entries e ON e.seq = h.seq"
+    "SELECT h.seq, h.hash, h.time, (SELECT e.hash FROM entries e WHERE e.seq = h.seq), "
+    "(SELECT max(v.version) FROM brdp_ledger v) FROM head h"
 )
 SET_HEAD = "UPDATE head SET seq = ?, hash = ?, time = ? WHERE id = 1"
 ENTRY_AT = f"SELECT {ENTRY_COLUMNS} FROM entries WHERE seq = ?"  # noqa: S608 - names of columns alone
@@ -39,14 +41,13 @@ CHARGES_OF = (
     f"SELECT {ENTRY_COLUMNS} FROM entries WHERE kind = 'charge' AND table_name = ? AND digest = ? "  # noqa: S608
     "ORDER BY seq + 0 DESC LIMIT 1000"  # not by the primary key: from the end it would pass all others by
 )
+# Which of some questions have charges: nearly all are new.
+CHARGED = (
+    "SELECT q.column1, q.column2 FROM (VALUES (?, ?)) AS q WHERE (SELECT seq FROM entries "
+    "WHERE kind = 'charge' AND table_name = q.column1 AND digest = q.column2 LIMIT 1) IS NOT NULL"
+)
 GRANTS_OF = "SELECT count(*) FROM entries WHERE kind = 'budget' AND table_name = ?"
 NEW_ENTRY = f"INSERT INTO entries ({ENTRY_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
-# A table's running sums, each beside its budget's entry and the last entry that changed it.
-TOTALS_OF = (
-    f"SELECT t.budget, t.spent, t.last, {_columns_of('b')}, {_columns_of('e')} FROM totals t "  # noqa: S608
-    "LEFT JOIN entries b ON b.seq = t.budget LEFT JOIN entries e ON e.seq = t.last "
-    "WHERE t.table_name = ? ORDER BY t.budget"
-)
 TOTALS = "SELECT budget, spent FROM totals ORDER BY budget"
 NEW_TOTAL = "INSERT INTO totals (budget, table_name, spent, last) VALUES (?, ?, ?, ?)"
 SET_TOTAL = "UPDATE totals SET spent = ?, last = ? WHERE budget = ?"
@@ -82,11 +83,24 @@ class Claim:
     until: float
 
 
-_GROUP = re.compile(r"(?<=VALUES )\(\?(?:, \?)*\)")
+@functools.cache
+def totals_of(store: type[Store]) -> str:
+    """A table's running sums, each beside its budget's entry and the last entry that changed it."""
+    entries = [
+        store.beside.format(name=name, seq=seq)
+        for name, seq in (("b", "t.budget"), ("e", "t.last"))
+    ]
+    return (
+        f"SELECT t.budget, t.spent, t.last, {_columns_of('b')}, {_columns_of('e')} FROM totals t "  # noqa: S608
+        f"{' '.join(entries)} WHERE t.table_name = ? ORDER BY t.budget"
+    )
 
 
-def inserted(statement: str, rows: Sequence[Row]) -> list[Statement]:
-    """The statements that insert rows: many in each, in pieces of a few sizes, which stay prepared."""
+_VALUES = re.compile(r"(?<=VALUES )\(\?(?:, \?)*\)")
+
+
+def for_all(statement: str, rows: Sequence[Row]) -> list[Statement]:
+    """A statement about the VALUES of one row, for many: pieces of a few sizes, which stay prepared."""
     found: list[Statement] = []
     done = 0
     while done < len(rows):
@@ -99,7 +113,7 @@ def inserted(statement: str, rows: Sequence[Row]) -> list[Statement]:
 
 @functools.cache
 def _repeated(statement: str, times: int) -> str:
-    return _GROUP.sub(lambda group: ", ".join([group[0]] * times), statement)
+    return _VALUES.sub(lambda row: ", ".join([row[0]] * times), statement)
 
 
 def entry_of(row: Row) -> Entry:

@@ -22,6 +22,8 @@ EXCHANGED = "another file in its place or in its log's (-wal), or none, since it
 class SQLiteStore(Store):
     """One SQLite file, or ":memory:" for a ledger that lives as long as its process."""
 
+    beside = "LEFT JOIN entries {name} ON {name}.seq = {seq}"
+
     def __init__(self, path: str) -> None:
         self._path = path
         # of this folder for ever: a daemon that changes its own and forks must not begin another ledger there

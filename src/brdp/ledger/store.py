@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 from brdp.ledger import schema
 from brdp.ledger.entry import GENESIS
@@ -20,6 +20,9 @@ class Store(abc.ABC):
 
     Every failure of the storage itself becomes LedgerUnavailable.
     """
+
+    # how to set one entry beside a row, looked up by its number however many there are
+    beside: ClassVar[str]
 
     @abc.abstractmethod
     def begin(self) -> None:

@@ -13,7 +13,14 @@ from typing import Any, final
 from brdp.catalog.schema import Kind
 from brdp.catalog.table import Key, Table
 from brdp.catalog.unit import ColumnUnit
-from brdp.data.bounding import UNIT, BoundingKey, first_in_group, hold_to_groups, row_rank
+from brdp.data.bounding import (
+    UNIT,
+    BoundingKey,
+    first_in_group,
+    hold_to_groups,
+    in_secret_order,
+    row_rank,
+)
 from brdp.data.conditions import predicate
 from brdp.data.kinds import kind_of, schema_of
 from brdp.data.sampling import Sample, in_sample
@@ -187,7 +194,8 @@ def _bounded(
         return rows.mutate(first=first_in_group(rows, groups=groups)).filter(lambda r: r.first)
     row_key = [f"row_key_{index}" for index in range(len(table.row_key))]
     seen = [*groups, *(name for name in rows.columns if name.startswith(("value_", "bin_")))]
-    kept = row_rank(rows, row_key=row_key, seen=seen, key=key) < table.rows_per_unit
+    rows = in_secret_order(rows, row_key=row_key, seen=seen, key=key)
+    kept = row_rank(rows, seen=seen) < table.rows_per_unit
     if not counts_units:
         return rows.mutate(kept=kept).filter(lambda r: r.kept)
     # a unit counts in each of its groups, also where none of its rows there is among the k

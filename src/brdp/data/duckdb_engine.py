@@ -17,6 +17,21 @@ DOUBLE_BITS = (
     "CREATE MACRO brdp_double_bits(value) AS "
     "lower(lpad(hex(CAST(CAST(CAST(value AS DOUBLE) AS BIT) AS BIGINT)), 16, '0'))"
 )
+# see brdp.data.bounding.md5_order: md5_number has the last byte of the digest first, and the digits of each byte in
+# their own order
+LOW_DIGITS = "CAST(1085102592571150095 AS UBIGINT)"  # 0x0F0F...: one digit of each byte
+MD5_ORDER = (
+    f"CREATE MACRO brdp_swapped(bytes) AS ((bytes & {LOW_DIGITS}) << 4) | ((bytes >> 4) & {LOW_DIGITS})",
+    "CREATE MACRO brdp_md5_order(text) AS brdp_swapped(CAST(md5_number(text) >> 64 AS UBIGINT))",
+)
+SETUP = (
+    "SET GLOBAL TimeZone = 'UTC'",  # as in every other engine, wherever this machine stands; for all cursors
+    DOUBLE_BITS,
+    *MD5_ORDER,
+)
+# Turns "the first k rows of a unit" into a heap for each unit, which must fit in memory and takes longer where units
+# have few rows. A sort needs neither.
+HEAPS = "top_n_window_elimination"
 
 
 @final
@@ -42,9 +57,10 @@ class DuckDBEngine(Engine):
                     "autoload_known_extensions": "false",
                 }
             )
-            # as in every other engine, wherever this machine stands; for all cursors
-            connection.execute("SET GLOBAL TimeZone = 'UTC'")
-            connection.execute(DOUBLE_BITS)
+            for statement in SETUP:
+                connection.execute(statement)
+            if (HEAPS,) in connection.execute("SELECT name FROM duckdb_optimizers()").fetchall():
+                connection.execute(f"SET GLOBAL disabled_optimizers = '{HEAPS}'")
             if frame is not None:
                 connection.register("brdp_frame", frame)
             connection.execute(f"CREATE VIEW {self.NAME} AS {select}")

@@ -14,7 +14,8 @@ from functools import cache
 from typing import Any
 
 from brdp import _extras
-from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
+from brdp.data.bounding import md5_order
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, order_of_digest, reads_as_number
 from brdp.data.values import double_bits
 
 # digits, no exponent and at most so many of them: certainly within the range of doubles
@@ -54,9 +55,15 @@ def postgres_rules() -> Mapping[type, Rule]:
     def digest(operation: Any) -> Any:
         if operation.how != "md5":
             raise TypeError(f"only md5, not {operation.how}")
+        return digest_of(operation.arg.to_expr())
+
+    def order(operation: Any) -> Any:
+        return order_of_digest(digest_of(operation.args[0].to_expr()))
+
+    def digest_of(text: Any) -> Any:
         # In the order of its digits whatever the database's language: to Danish, "aa" comes after "f". A text with a
         # name in it is compared as names are; a name made of a text would be compared as texts are.
-        return md5(operation.arg.to_expr() + name(""))
+        return md5(text + name(""))
 
     def number(operation: Any) -> Any:
         if not (operation.arg.dtype.is_string() and operation.to.is_float64()):
@@ -79,6 +86,7 @@ def postgres_rules() -> Mapping[type, Rule]:
         operations.HexDigest: digest,
         operations.TryCast: number,
         type(double_bits()(0.0).op()): bits,
+        type(md5_order()("").op()): order,
     }
 
 

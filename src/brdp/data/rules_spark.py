@@ -12,7 +12,8 @@ from functools import cache
 from typing import Any
 
 from brdp import _extras
-from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
+from brdp.data.bounding import md5_order
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, order_of_digest, reads_as_number
 from brdp.data.values import double_bits
 
 
@@ -76,7 +77,11 @@ def spark_rules() -> Mapping[type, Rule]:
         digits = hexadecimal(number.cast("int64")).lpad(16, "0").lower()
         return ibis.cases((value.notnull(), digits))
 
+    def order(operation: Any) -> Any:
+        return order_of_digest(operation.args[0].to_expr().hexdigest("md5"))
+
     return {
+        type(md5_order()("").op()): order,
         type(double_bits()(0.0).op()): bits,
         operations.TryCast: number,
         operations.Sum: total,

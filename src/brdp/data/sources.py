@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import final
 
-from brdp.catalog.schema import PARQUET, csv_header, files_of, parquet_columns
+from brdp.catalog.schema import PARQUET, csv_header, files_of, parquet_columns, quoted
 from brdp.catalog.source import CSVSource, ParquetSource, PostgresSource, Source, SparkSource
 from brdp.data.duckdb_engine import DuckDBEngine
 from brdp.data.engine import Engine
@@ -48,7 +48,7 @@ def open_source(source: Source) -> Engine:
 @open_source.register
 def _parquet(source: ParquetSource) -> Engine:
     parquet_columns(source)  # refuses files of several layouts
-    files = ", ".join(map(_text, files_of(source.paths)))
+    files = ", ".join(map(quoted, files_of(source.paths)))
     return DuckDBEngine(f"SELECT * FROM read_parquet([{files}], {PARQUET})")  # noqa: S608 - escaped, and the owner's own
 
 
@@ -57,10 +57,10 @@ def _csv(source: CSVSource) -> Engine:
     # Nothing is sniffed: a type, delimiter or quote guessed from the rows could differ between
     # neighbours. Every column is text; a line that cannot be read is left out. DuckDB's strict mode would
     # fail at one carriage return among line feeds, and so at one value.
-    columns = ", ".join(f"{_text(name)}: 'VARCHAR'" for name in csv_header(source))
-    files = ", ".join(map(_text, files_of(source.paths)))
+    columns = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in csv_header(source))
+    files = ", ".join(map(quoted, files_of(source.paths)))
     options = (
-        f"columns = {{{columns}}}, delim = {_text(source.delimiter)}, quote = '\"', escape = '\"', header = true, "
+        f"columns = {{{columns}}}, delim = {quoted(source.delimiter)}, quote = '\"', escape = '\"', header = true, "
         "nullstr = '', auto_detect = false, ignore_errors = true, null_padding = false, strict_mode = false"
     )
     return DuckDBEngine(f"SELECT * FROM read_csv([{files}], {options})")  # noqa: S608 - escaped, and the owner's own
@@ -79,8 +79,3 @@ def _postgres(source: PostgresSource) -> Engine:
 @open_source.register
 def _spark(source: SparkSource) -> Engine:
     return SparkEngine(source)
-
-
-def _text(text: str) -> str:
-    """A text literal of DuckDB, which knows no escape but the doubled quote."""
-    return "'" + text.replace("'", "''") + "'"

@@ -43,7 +43,7 @@ from brdp.ledger.rows import (
     entry_of,
     totals_of,
 )
-from brdp.ledger.store import Store
+from brdp.ledger.store import Statement, Store
 from brdp.privacy.filters import Amounts, Filter, FilterState
 
 # A claim that nobody renews is free again after so many seconds; answers stay exclusive all the same.
@@ -58,6 +58,7 @@ class Ledger:
         self._store = store
         self._clock = clock
         self._queue = CommitQueue(store, clock)
+        self._totals_of = totals_of(type(store))
         try:
             store.upgrade()
         except BaseException:
@@ -133,18 +134,18 @@ class Ledger:
         Guarantee: when this returns Granted, the charge is durable and within every budget that covers it.
         While another caller is completing a charge that would serve, this waits for its answer.
         """
-        token = secrets.token_hex(16)
         deadline = clock_module.monotonic() + patience
         pause = 0.005
-        reads = (
-            (HEAD, ()),
-            (CHARGED, (request.table, request.digest)),
-            (totals_of(type(self._store)), (request.table,)),
-        )
+
+        def reads() -> tuple[Statement, ...]:
+            table = (request.table,)
+            return (HEAD, ()), (CHARGED, (*table, request.digest)), (self._totals_of, table)
+
+        def work(books: Books) -> Granted | Stored | None:
+            return self._ask(books, request, serves)
+
         while True:
-            found = self._queue.write(
-                lambda books: self._ask(books, request, serves, token), reads=reads
-            )
+            found = self._queue.write(work, reads=reads)
             if found is not None:
                 return found
             if clock_module.monotonic() >= deadline:
@@ -159,13 +160,12 @@ class Ledger:
         """An answer that serves, if there is one. Charges nothing."""
         return self._queue.read(lambda books: _find(books, table, digest, serves)[0])
 
-    def _ask(
-        self, books: Books, request: Request, serves: Serves, token: str
-    ) -> Granted | Stored | None:
+    def _ask(self, books: Books, request: Request, serves: Serves) -> Granted | Stored | None:
         time = books.time()
         stored, interrupted = _find(books, request.table, request.digest, serves)
         if stored is not None:
             return stored
+        token = secrets.token_hex(16)
         mine = Claim(token, this_process(), until=time + LEASE)
         for charge in interrupted:
             claim = books.claim(charge.seq)
@@ -221,7 +221,8 @@ class Ledger:
 
         canonical(dict(answer))  # what JSON cannot hold is refused before anything is done
         here = (granted.seq,)
-        return self._queue.write(work, reads=((ANSWER_OF, here), (ENTRY_AT, here), (HEAD, ())))
+        reads = (HEAD, ()), (ANSWER_OF, here), (ENTRY_AT, here)
+        return self._queue.write(work, reads=lambda: reads)
 
     def give_up(self, granted: Granted) -> None:
         """Let another caller complete the charge: this one failed."""

@@ -17,7 +17,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Generic, TypeVar, final
 
 from brdp.ledger.books import Books
@@ -25,6 +25,7 @@ from brdp.ledger.failures import LedgerUnavailable
 from brdp.ledger.store import Statement, Store
 
 Result = TypeVar("Result")
+Reads = Callable[[], Iterable[Statement]]
 MOST_TOGETHER = 256
 # How long, in seconds, a commit waits at most for threads that were here a moment ago.
 LONGEST_PAUSE = 0.01
@@ -40,7 +41,7 @@ class _Job(Generic[Result]):
 
     __slots__ = ("done", "durable", "error", "reads", "value", "wake", "work")
 
-    def __init__(self, work: Callable[[Books], Result], reads: tuple[Statement, ...]) -> None:
+    def __init__(self, work: Callable[[Books], Result], reads: Reads) -> None:
         self.work = work
         self.reads = reads
         self.done = False
@@ -82,12 +83,10 @@ class CommitQueue:
         self._leader: _Job[Any] | None = None
         self._expected, self._pause = 1, 0.0
 
-    def write(
-        self, work: Callable[[Books], Result], *, reads: tuple[Statement, ...] = ()
-    ) -> Result:
+    def write(self, work: Callable[[Books], Result], *, reads: Reads = tuple) -> Result:
         """Do the work in a transaction; returns once it is durable. An error undoes this work alone.
 
-        `reads` are what the work is known to read: those of all the work of a transaction are read together.
+        `reads` tells what the work is known to read: all of a transaction is read together.
         """
         job = _Job(work, reads)
         try:
@@ -161,7 +160,7 @@ class CommitQueue:
     def _commit(self, jobs: list[_Job[Any]]) -> None:
         try:
             self._store.begin()
-            books = Books(self._store, self._clock, (read for job in jobs for read in job.reads))
+            books = Books(self._store, self._clock, (read for job in jobs for read in job.reads()))
             for job in jobs:
                 try:
                     job.value = books.attempt(job.work)

@@ -244,9 +244,18 @@ def overflowing():
     return {noise.privacy(sensitivity=1): 1 for noise in (real, whole)}, 1e-5
 
 
-@pytest.mark.parametrize("drawn", [cancelling, overflowing])
+def endless():
+    one = brdp.Recycled(brdp.DiscreteGaussian(10.280296571353105), within=0, rate=0.2)
+    other = brdp.Recycled(brdp.DiscreteGaussian(0.99999), within=1, rate=0.2)
+    levels = [(1.0448673825018042, 1.0), (2.5448673825018044, 0.505), (math.inf, 0.01)]
+    real = brdp.Recycled(brdp.Gaussian(0.4930267349287434), levels=levels)
+    sampled = {brdp.subsample(other, sampling_rate=0.3): 1000}
+    return {one.privacy(): 1, **sampled, brdp.subsample(real, sampling_rate=0.3): 100}, 1e-30
+
+
+@pytest.mark.parametrize("drawn", [cancelling, overflowing, endless])
 def test_no_warning_of_numpy_reaches_the_user(drawn):
-    """Found by the drawn cases: a moment that cancels to 0, a bound of its fading that overflows."""
+    """Found by the drawn cases: a moment that cancels to 0, a bound of its fading that overflows, no variance."""
     check(*drawn())
 
 

@@ -19,7 +19,6 @@ import numpy as np
 
 from brdp.noise.base import Floats
 from brdp.privacy.majorant import lively_nodes
-from brdp.privacy.saddle import Saddles
 from brdp.privacy.transform import UNIT, Complexes, Transform
 
 # (transforms of laws of one kind, their counts)
@@ -33,6 +32,7 @@ FURTHER = np.geomspace(1.8, 1e5, 60)
 BELOW = (0.02, 0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.96)
 ABOVE = (1.04, 1.1, 1.17, 1.25, 1.4, 1.6, 1.9, 2.4, 3.2, 5.0, 10.0)
 NEAR = np.array((*BELOW, *ABOVE))
+NEARER = np.array((0.4, 0.7, 0.9, 1.1, 1.25, 1.6, 2.4))
 
 
 @final
@@ -119,25 +119,71 @@ class ContourSum:
         return _exp(float(above.min(initial=math.inf))) + _exp(float(below.min(initial=sure)))
 
 
-def contour(
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Where the nodes of a contour lie, and how accurate their sum has to be."""
+
+    tilt: float
+    period: float
+    # log of the product of moments at the tilt, and its error
+    log_scale: float
+    scale_error: float
+    # log of what may be neglected, relative to exp(log_scale - tilt * epsilon)
+    floor: float
+    # Chernoff's bounds: log k + log of the product of moments, at tilts below and above
+    tilts: Floats
+    log_bounds: Floats
+    # logs of the probability that no loss is infinite, at least and at most
+    log_finite: tuple[float, float]
+    smoothing: float
+
+    def sum_of(
+        self,
+        frequencies: Floats,
+        weights: Complexes,
+        errors: Floats,
+        *,
+        log_beyond: float,
+        log_density_beyond: float,
+    ) -> ContourSum:
+        """The sum over these nodes."""
+        return ContourSum(
+            tilt=self.tilt,
+            period=self.period,
+            log_scale=self.log_scale,
+            scale_error=self.scale_error,
+            frequencies=frequencies,
+            weights=weights,
+            errors=errors,
+            log_beyond=log_beyond,
+            tilts=self.tilts,
+            log_bounds=self.log_bounds,
+            infinite=-math.expm1(self.log_finite[0]),
+            infinite_least=-math.expm1(self.log_finite[1]),
+            smoothing=self.smoothing,
+            log_density_beyond=log_density_beyond,
+        )
+
+
+def framed(
     batches: Sequence[Batch],
     *,
-    saddles: Saddles,
     tilt: float,
     epsilon: float,
     log_delta: float,
     log_finite: tuple[float, float],
     tolerance: float,
-    most_nodes: int,
     smoothing: float = 0.0,
-) -> ContourSum | None:
-    """Lay the nodes for delta near epsilon; None where they would be too many.
-
-    With `smoothing` a normal loss of that variance is added: the integral then ends however little the
-    moments fade, and what it adds to delta is bounded (log_lower).
-    """
+) -> Frame | None:
+    """The frame for delta near epsilon; None where the moments are not known."""
     tilts = tilt * NEAR
     log_bounds, bound_error = product(batches, tilts.astype(np.complex128), smoothing)
+    if not np.isfinite(log_bounds + bound_error).any():
+        # what one order needs may be too much for all of them
+        tilts = tilt * NEARER
+        each = [product(batches, one, smoothing) for one in tilts.astype(np.complex128)[:, None]]
+        log_bounds, bound_error = (np.concatenate(x) for x in zip(*each, strict=True))
     k = tilts * np.log(tilts / (1 + tilts)) - np.log1p(tilts)
     bounds = log_bounds.real + bound_error + k
     log_scale, scale_error = (
@@ -152,7 +198,19 @@ def contour(
     period = _period(tilts, bounds, tilt, epsilon, log_scale, floor)
     if not math.isfinite(period):
         return None
-    step = 2 * math.pi / period
+    return Frame(tilt, period, log_scale, scale_error, floor, tilts, bounds, log_finite, smoothing)
+
+
+def contour(
+    batches: Sequence[Batch], frame: Frame, *, variance: float, most_nodes: int
+) -> ContourSum | None:
+    """Lay the nodes for delta near the frame's epsilon; None where they would be too many.
+
+    With smoothing a normal loss of that variance is added: the integral then ends however little the
+    moments fade, and what it adds to delta is bounded (log_lower).
+    """
+    tilt, smoothing = frame.tilt, frame.smoothing
+    step = 2 * math.pi / frame.period
     rows = sum(len(counts) for _, counts in batches)
     most_nodes = min(most_nodes, MOST_CELLS // rows)
     log_density_beyond = -math.inf
@@ -160,8 +218,8 @@ def contour(
         found = _last_frequency(
             batches,
             tilt=tilt,
-            floor=floor,
-            variance=saddles.variance_at(tilt),
+            floor=frame.floor,
+            variance=variance,
             step=step,
             most_nodes=most_nodes,
         )
@@ -170,7 +228,7 @@ def contour(
         last, log_beyond = found
         nodes = np.arange(max(8, math.ceil(last / step)) + 1)
     else:
-        lively = lively_nodes(batches, tilt=tilt, step=step, floor=floor, smoothing=smoothing)
+        lively = lively_nodes(batches, tilt=tilt, step=step, floor=frame.floor, smoothing=smoothing)
         if lively is None:
             return None
         nodes, log_beyond, log_density_beyond = lively
@@ -179,26 +237,17 @@ def contour(
     frequencies = step * nodes.astype(np.float64)
     s = np.asarray(tilt + 1j * frequencies, dtype=np.complex128)
     logs, errors = product(batches, s, smoothing)
-    weights = np.asarray(np.exp(logs - log_scale) / (s * (s + 1)), dtype=np.complex128)
+    weights = np.asarray(np.exp(logs - frame.log_scale) / (s * (s + 1)), dtype=np.complex128)
     weights[0] *= 0.5
     errors = np.where(weights == 0, 0.0, errors)
     # where a moment is not known nothing is
     if not (np.isfinite(weights).all() and np.all(errors < 1)):
         return None
-    return ContourSum(
-        tilt=tilt,
-        period=period,
-        log_scale=log_scale,
-        scale_error=scale_error,
-        frequencies=frequencies,
-        weights=weights,
-        errors=np.expm1(errors),
+    return frame.sum_of(
+        frequencies,
+        weights,
+        np.expm1(errors),
         log_beyond=log_beyond,
-        tilts=tilts,
-        log_bounds=bounds,
-        infinite=-math.expm1(log_finite[0]),
-        infinite_least=-math.expm1(log_finite[1]),
-        smoothing=smoothing,
         log_density_beyond=log_density_beyond,
     )
 

@@ -1,22 +1,22 @@
-"""The engines of composition, from the cheapest to the finest."""
+"""The engines of composition, and what they need to know of the laws."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
 from typing import Protocol
 
 import numpy as np
 
-from brdp.privacy.contour import Batch, ContourSum, contour, product
+from brdp.privacy.contour import Batch, ContourSum, Frame, contour, framed, product
 from brdp.privacy.fourier import FourierSum, convolve
 from brdp.privacy.loss import AtomicLoss, LossLaw
 from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
 from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.pld import LatticeLoss, connect, larger
 from brdp.privacy.saddle import TILTS, Saddles, cumulant_of
-from brdp.privacy.step import anchor, exact_step, fitted_step
+from brdp.privacy.step import anchor, fitted_step
+from brdp.privacy.sweep import sweep
 from brdp.privacy.transform import UNIT, AtomicTransform, Transform, transform_of
 from brdp.privacy.transform_sampled import SampledTransform
 
@@ -25,24 +25,13 @@ Laws = tuple[tuple[LossLaw, ...], int]
 
 # The window holds all but exp(-DECAY) of the tilted mass.
 DECAY = 32.0
-# Where the moments do not fade far out: places of a lattice, with the relative gap from which on more are not
-# worth their time, and shares of epsilon that a normal loss may add.
-Ladder = tuple[tuple[tuple[tuple[int, float], ...], tuple[float, ...]], ...]
-LADDER: Ladder = (
-    (((1 << 12, 0.0), (1 << 14, 0.0)), (3e-9, 4e-8, 1e-6)),
-    (((1 << 16, 5e-6), (1 << 18, 2e-5)), (2e-5,)),
-    (((1 << 20, 0.0),), ()),
-)
-# The same for many releases whose losses share no lattice, and for a handful of subsampled ones.
-LADDER_OF_MANY: Ladder = (((), (3e-9, 4e-8, 1e-6)), *LADDER[1:])
-LADDER_OF_FEW: Ladder = ((LADDER[0][0], ()), *LADDER[1:])
 # How many nodes may matter then, and the epsilon below which the share is one of this.
 MOST_LIVELY, LEAST_EPSILON = 1 << 15, 1e-3
-# Relative gap at which nothing finer is tried, for few releases and for many.
-HANDFUL, FEW, GAP, GAP_OF_MANY = 8, 100, 1e-6, 8e-9
 # How far below delta (in logs) the contour's errors are kept, and with how many nodes at most,
 # and at which share of the saddle's tilt: to its right the moments may explode.
 EFFORTS = ((30.0, 1 << 12, 1.0), (30.0, 1 << 12, 0.8), (18.0, 1 << 14, 0.9), (13.0, 1 << 16, 0.8))
+# The same errors, and the share of the saddle's tilt, where every node is summed.
+SWEPT = (24.0, 0.9)
 # Tilts at which Chernoff's bound is tried, relative to a saddle's: that of the other side, usually.
 AROUND = np.geomspace(0.6, 10.0, 9)
 # No tilt is larger than this over the range of one release's loss: the largest atom then stands alone.
@@ -53,6 +42,8 @@ FLATTEST = 3.0
 COARSEST = 700.0
 # Mass this much smaller (its log) than delta is counted as lost on each lattice, down to a least float.
 NEGLIGIBLE, LEAST = -42.0, -600.0
+# Where larger losses spoil the tilt, those so much rarer (in logs) than delta count as lost.
+RARE = -22.0
 
 
 class CertifiedSum(Protocol):
@@ -63,58 +54,16 @@ class CertifiedSum(Protocol):
     def log_lower(self, epsilon: float) -> float: ...
 
 
-def sums(
-    laws: tuple[Laws, ...], saddles: Saddles, *, tilt: float, epsilon: float, log_delta: float
-) -> Iterator[tuple[CertifiedSum, float]]:
-    """Certified sums that are narrow near epsilon, each finer and dearer than the one before.
-
-    With each comes the relative gap that is good enough to stop there.
-    """
-    releases = sum(count for _, count in laws)
-    gap = GAP_OF_MANY if releases >= FEW else GAP
-    point = {"tilt": tilt, "epsilon": epsilon, "log_delta": log_delta}
-    if not atoms_alone(laws) and not (releases < HANDFUL and _sampled(laws)):
-        for effort in EFFORTS:
-            nodes = by_contour(laws, saddles, **point, effort=effort)
-            if nodes is not None:
-                yield nodes, gap
-    for sizes, shares in _ladder(laws, tilt, releases):
-        for size, enough in sizes:
-            places = by_fourier(laws, saddles, **point, size=size)
-            if places is not None:
-                yield places, max(gap, enough)
-        for share in shares:
-            variance = share * max(epsilon, LEAST_EPSILON) / (1 + tilt)
-            nodes = by_contour(
-                laws, saddles, **point, effort=(22.0, MOST_LIVELY, 0.9), smoothing=variance
-            )
-            if nodes is not None:
-                yield nodes, max(gap, 2 * share)
-
-
-def _ladder(laws: tuple[Laws, ...], tilt: float, releases: int) -> Ladder:
-    """What is tried where the moments do not fade, in which order."""
-    if releases < HANDFUL and _sampled(laws):
-        return LADDER_OF_FEW
-    if releases >= FEW and _batches(laws) is not None and exact_step(laws, tilt=tilt) == 0:
-        return LADDER_OF_MANY
-    return LADDER
-
-
-def _sampled(laws: tuple[Laws, ...]) -> bool:
-    return any(isinstance(law, SampledLoss) for alternatives, _ in laws for law in alternatives)
-
-
 def atoms_alone(laws: tuple[Laws, ...]) -> bool:
     """Whether no moment ever fades far out, so that the inversion integral has no end."""
-    batches = _batches(laws)
+    batches = batches_of(laws)
     return batches is not None and all(isinstance(kind, AtomicTransform) for kind, _ in batches)
 
 
 @functools.lru_cache(maxsize=256)
 def saddles_of(laws: tuple[Laws, ...]) -> Saddles:
     """Where to put the tilt."""
-    batches = _batches(laws)
+    batches = batches_of(laws)
     if batches is None or any(isinstance(kind, SampledTransform) for kind, _ in batches):
         return Saddles.of(laws)
     return Saddles.from_cumulant(TILTS, product(batches, TILTS.astype(np.complex128))[0].real)
@@ -122,7 +71,7 @@ def saddles_of(laws: tuple[Laws, ...]) -> Saddles:
 
 def log_chernoff(laws: tuple[Laws, ...], tilt: float, epsilon: float) -> float:
     """A quick upper bound of log delta: log k + log M(c) - c epsilon at the best of a few c about `tilt`."""
-    batches = _batches(laws)
+    batches = batches_of(laws)
     if batches is None or any(
         law.log_infinite > -math.inf for laws_of, _ in laws for law in laws_of
     ):
@@ -137,18 +86,20 @@ def log_chernoff(laws: tuple[Laws, ...], tilt: float, epsilon: float) -> float:
 
 def without_explosions(laws: tuple[Laws, ...], tilt: float, log_delta: float) -> tuple[Laws, ...]:
     """The same laws, those cut short whose moments at this tilt would be of losses too rare to matter."""
-    # in even steps, so that what was made of them is found again
-    floor = 8 * math.floor((log_delta + NEGLIGIBLE - math.log(sum(n for _, n in laws))) / 8)
+    floor = rare(laws, log_delta)
     return tuple((tuple(_cut(law, tilt, floor) for law in found), n) for found, n in laws)
 
 
 def _cut(law: LossLaw, tilt: float, floor: float) -> LossLaw:
-    return _shortened(law, floor) if isinstance(law, SampledLoss) and law.explodes(tilt) else law
+    if isinstance(law, SampledLoss | GaussianLoss) and law.explodes(tilt, floor):
+        return shortened(law, floor)
+    return law
 
 
 @functools.lru_cache(maxsize=1024)
-def _shortened(law: SampledLoss, floor: float) -> SampledLoss:
-    return law.cut(floor)
+def shortened(law: SampledLoss | GaussianLoss, floor: float) -> LossLaw:
+    """The law without its largest losses, of less than exp(floor), which count as lost."""
+    return law.cut(floor) if isinstance(law, SampledLoss) else law.cut_short(floor)
 
 
 def refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
@@ -158,11 +109,11 @@ def refined(laws: tuple[Laws, ...], saddles: Saddles, tilt: float) -> Saddles:
 
 
 @functools.lru_cache(maxsize=256)
-def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
+def batches_of(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
     """The transforms of all laws, kind by kind; None where one has none."""
     kinds: dict[type[Transform], tuple[list[LossLaw], list[int]]] = {}
     for alternatives, count in laws:
-        kind = _kind(alternatives[0])
+        kind = kind_of(alternatives[0])
         if len(alternatives) > 1 or kind is None:
             return None
         members, counts = kinds.setdefault(kind, ([], []))
@@ -174,7 +125,8 @@ def _batches(laws: tuple[Laws, ...]) -> tuple[Batch, ...] | None:
     )
 
 
-def _kind(law: LossLaw) -> type[Transform] | None:
+def kind_of(law: LossLaw) -> type[Transform] | None:
+    """The kind of transform of a law or of a sample; None where it has none."""
     if isinstance(law, SampledLoss) and isinstance(law.base, AtomicLoss):
         return AtomicTransform
     if isinstance(law, SampledLoss):
@@ -193,31 +145,100 @@ def by_contour(
     smoothing: float = 0.0,
 ) -> ContourSum | None:
     """By the inversion integral; None where some law has no transform or nodes would be too many."""
-    batches = _batches(laws)
+    tilt *= effort[2]
+    found = frame_of(laws, tilt, epsilon, log_delta, tolerance=effort[0], smoothing=smoothing)
+    if found is None:
+        return None
+    batches, frame = found
+    variance = saddles.variance_at(tilt)
+    return contour(batches, frame, variance=variance, most_nodes=effort[1])
+
+
+def added(share: float, epsilon: float, tilt: float) -> float:
+    """The variance of a normal loss that adds about this share to epsilon."""
+    return share * max(epsilon, LEAST_EPSILON) / (1 + tilt)
+
+
+def by_sweep(
+    laws: tuple[Laws, ...],
+    saddles: Saddles,
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    most_nodes: int,
+    smoothing: float = 0.0,
+) -> ContourSum | None:
+    """The same with every node up to a far end, by fast transforms."""
+    tilt *= SWEPT[1]
+    found = frame_of(laws, tilt, epsilon, log_delta, tolerance=SWEPT[0], smoothing=smoothing)
+    if found is None:
+        return None
+    frame = found[1]
+    alone = [(kind([law]), count) for (law,), count in laws if (kind := kind_of(law))]
+    return sweep(alone, frame, variance=saddles.variance_at(tilt), most_nodes=most_nodes)
+
+
+def swept(
+    laws: tuple[Laws, ...],
+    saddles: Saddles,
+    *,
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    most_nodes: int,
+    smoothing: float,
+) -> ContourSum | None:
+    """Every node, or where they are too many and moments are quickly had those that matter."""
+    point = {"tilt": tilt, "epsilon": epsilon, "log_delta": log_delta, "smoothing": smoothing}
+    nodes = by_sweep(laws, saddles, **point, most_nodes=most_nodes)
+    if nodes is None and smoothing > 0 and atoms_alone(laws):
+        nodes = by_contour(laws, saddles, **point, effort=(22.0, MOST_LIVELY, 0.9))
+    return nodes
+
+
+def rare(laws: tuple[Laws, ...], log_delta: float) -> float:
+    """A mass (its log) so much below delta that losses of it may count as lost."""
+    # in even steps, so that what was made of them is found again
+    return 2 * math.floor((log_delta + RARE - math.log(sum(n for _, n in laws))) / 2)
+
+
+def frame_of(
+    laws: tuple[Laws, ...],
+    tilt: float,
+    epsilon: float,
+    log_delta: float,
+    *,
+    tolerance: float,
+    smoothing: float,
+) -> tuple[tuple[Batch, ...], Frame] | None:
+    """The transforms, kind by kind, and where their nodes are to lie; None where moments are not known."""
+    batches = batches_of(laws)
     if batches is None:
         return None
     most, least = (
         math.fsum(count * math.log1p(-math.exp(share(law))) for (law,), count in laws)
-        for share in (_log_infinite, _log_infinite_least)
+        for share in (log_infinite, log_infinite_least)
     )
-    return contour(
+    frame = framed(
         batches,
-        saddles=saddles,
-        tilt=tilt * effort[2],
+        tilt=tilt,
         epsilon=epsilon,
         log_delta=log_delta,
         log_finite=(most, least),
-        tolerance=effort[0],
-        most_nodes=effort[1],
+        tolerance=tolerance,
         smoothing=smoothing,
     )
+    return None if frame is None else (batches, frame)
 
 
-def _log_infinite(law: LossLaw) -> float:
+def log_infinite(law: LossLaw) -> float:
+    """What counts as lost, as a function."""
     return law.log_infinite
 
 
-def _log_infinite_least(law: LossLaw) -> float:
+def log_infinite_least(law: LossLaw) -> float:
+    """What is lost, as a function."""
     return law.log_infinite_least
 
 

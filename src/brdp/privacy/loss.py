@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from brdp.noise.base import Floats
 from brdp.privacy.atoms import AtomicLaw
@@ -82,6 +83,22 @@ class AtomicLoss(LossLaw):
     @property
     def atoms(self) -> tuple[Floats, Floats]:
         return self.law.losses, self.law.log_masses
+
+    def below(self, log_floor: float) -> AtomicLoss:
+        """The same without the largest losses above 0, which together have less than exp(log_floor) of P."""
+        law = self.law
+        tails = np.logaddexp.accumulate(law.log_masses[::-1])[::-1]
+        kept = (tails > log_floor - 1e-9) | (law.losses <= 0)
+        losses = np.append(law.losses[kept], np.inf)
+        return AtomicLoss(AtomicLaw.of(losses, np.append(law.log_masses[kept], law.log_infinite)))
+
+    def parted(self, loss: float) -> tuple[AtomicLoss, AtomicLoss]:
+        """The law's finite losses below this one, and those above."""
+        heavy = self.law.losses > loss
+        return self._only(~heavy), self._only(heavy)
+
+    def _only(self, kept: NDArray[np.bool_]) -> AtomicLoss:
+        return AtomicLoss(AtomicLaw.of(self.law.losses[kept], self.law.log_masses[kept]))
 
     def support(self, log_floor: float) -> tuple[float, float]:
         return np.inf, -np.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -22,6 +22,8 @@ from brdp.privacy.pieces import Pieces
 _nodes, _weights = np.polynomial.legendre.leggauss(6)
 FEW_NODES = 0.5 * (_nodes + 1.0)
 FEW_WEIGHTS = 0.5 * _weights
+# How much steeper a tilt may turn out to be, and how light (in logs) losses must then be to be left alone.
+AHEAD, AFAR = 1.2, 20.0
 
 
 class PieceLoss(LossLaw):
@@ -41,9 +43,39 @@ class PieceLoss(LossLaw):
     def log_tilted(self, order: Floats, low: Floats, high: Floats) -> Floats:
         """log of the integral of f(x)^order f(x - shift)^(1 - order)."""
 
+    @final
+    def parted_at(self, places: Floats) -> tuple[PieceLoss, PieceLoss]:
+        """What each piece that P and Q share has on the right of its place, and on its left."""
+        pieces, shared = self.pieces, self.pieces.log_ratio < np.inf
+        low, high = np.maximum(pieces.low, places), np.minimum(pieces.high, places)
+        return (
+            self._within(low, pieces.high, shared & (low < pieces.high)),
+            self._within(pieces.low, high, shared & (pieces.low < high)),
+        )
+
+    @final
+    def _within(self, low: Floats, high: Floats, kept: NDArray[np.bool_]) -> PieceLoss:
+        """The same on a part of each piece, where anything of it is kept."""
+        pieces = self.pieces
+        whole = (low == pieces.low) & (high == pieces.high)
+        with np.errstate(invalid="ignore"):
+            width = np.where(whole, pieces.width, high - low)
+        part = Pieces(
+            low[kept],
+            high[kept],
+            pieces.log_keep[kept],
+            pieces.log_keep_shifted[kept],
+            width[kept],
+        )
+        return replace(self, pieces=part)  # type: ignore[type-var]
+
+    @property
+    def log_infinite(self) -> float:
+        return self.log_infinite_least
+
     @property
     @final
-    def log_infinite(self) -> float:
+    def log_infinite_least(self) -> float:
         alone = self.pieces.log_ratio == np.inf
         if not alone.any():
             return -math.inf
@@ -71,6 +103,8 @@ class GaussianLoss(PieceLoss):
     log_total: float
     shift: float
     sigma: float
+    # log of the mass that was cut off and counts as lost
+    log_cut: float = -math.inf
 
     @property
     def atoms(self) -> tuple[Floats, Floats]:
@@ -88,6 +122,37 @@ class GaussianLoss(PieceLoss):
     def _reach(self, log_floor: float) -> float:
         # P(|N| > reach) < exp(-reach^2 / 2), and the weights divided by the total are below 1/total
         return math.sqrt(2 * max(1.0, -(log_floor + self.log_total)))
+
+    def parted(self, loss: float) -> tuple[PieceLoss, PieceLoss]:
+        """The finite losses below this one, and those above: two parts of the law, with mass below 1."""
+        step = self.shift / self.sigma
+        return self.parted_at(self.sigma * (0.5 * step - (loss - self.pieces.log_ratio) / step))
+
+    @property
+    def log_infinite(self) -> float:
+        return float(np.logaddexp(self.log_infinite_least, self.log_cut))
+
+    def explodes(self, tilt: float, log_floor: float, log_rate: float = 0.0) -> bool:
+        """Whether a moment of about this order is that of losses rarer than exp(log_floor).
+
+        With noise that is looked at with a probability of exp(log_rate) these have so much less mass, and losses
+        that are lower by as much.
+        """
+        order, step = AHEAD * tilt, self.shift / self.sigma
+        if self.log_cut > -math.inf or order * step < self._reach(log_floor):
+            return False
+        ratios = self.pieces.log_ratio
+        ratio = float(ratios[np.isfinite(ratios)].max(initial=0.0))
+        # where the far end alone would bring the moment
+        far = 0.5 * order * (order + 1) * step**2 + (order + 1) * log_rate
+        if log_rate < 0:
+            return far + (order + 1) * ratio > -AFAR
+        far += float(self.pieces.log_keep[0]) + order * float(ratios[0]) - self.log_total
+        return far > float(self.log_moments(np.array([order]))[0]) - AFAR
+
+    def cut_short(self, log_floor: float) -> GaussianLoss:
+        """The same without the losses of the far end, which count as lost."""
+        return replace(self.cut(log_floor), log_cut=log_floor)
 
     def cut(self, log_floor: float) -> GaussianLoss:
         """The same without the far end where the loss is largest, which has less than exp(log_floor) of P.
@@ -201,6 +266,16 @@ class LaplaceLoss(PieceLoss):
         losses = self.pieces.log_ratio + np.where(left, self.most, -self.most)
         masses = self.pieces.log_keep + self.log_mass(self.pieces.low, self.pieces.high)
         return losses[flat], masses[flat] - self.log_total
+
+    def parted(self, loss: float) -> tuple[PieceLoss, PieceLoss]:
+        """The finite losses below this one, and those above: two parts of the law, with mass below 1."""
+        pieces = self.pieces
+        # left of 0 and right of the shift one loss holds for the whole piece
+        level = pieces.log_ratio + np.where(pieces.high <= 0, self.most, -self.most)
+        flat = np.where(level > loss, np.inf, -np.inf)
+        sloped = 0.5 * (self.shift - (loss - pieces.log_ratio) * self.scale)
+        outside = (pieces.high <= 0) | (pieces.low >= self.shift)
+        return self.parted_at(np.where(outside, flat, sloped))
 
     def log_mass(self, low: Floats, high: Floats) -> Floats:
         return log_laplace_mass(low, high, scale=self.scale)

@@ -10,8 +10,8 @@ from typing import final
 import numpy as np
 
 from brdp.noise.base import Floats
-from brdp.privacy.loss import LossLaw, atom_log_moments
-from brdp.privacy.loss_pieces import GaussianLoss
+from brdp.privacy.loss import AtomicLoss, LossLaw, atom_log_moments
+from brdp.privacy.loss_pieces import AFAR, AHEAD, GaussianLoss, LaplaceLoss
 
 # Cells from which moments are taken where the mixture has no closed form (only to place the tilt).
 SKETCH = 256
@@ -54,25 +54,48 @@ class SampledLoss(LossLaw):
         """log(1 - rate)."""
         return math.log1p(-self.rate) if self.rate < 1 else -math.inf
 
-    def explodes(self, tilt: float) -> bool:
-        """Whether a moment of about this order is that of losses too rare to matter.
+    def explodes(self, tilt: float, log_floor: float) -> bool:
+        """Whether a moment of about this order may be that of losses rarer than exp(log_floor).
 
         Far out a sample of Gaussian noise has the loss of the noise itself but for a constant, and
         E[exp(tilt * loss)] is as that of the noise times rate^(tilt + 1).
         """
         base = self.base
-        if self.added or not isinstance(base, GaussianLoss):
+        if self.added or self.log_cut > -math.inf:
             return False
-        ratios = base.pieces.log_ratio
-        ratio = float(ratios[np.isfinite(ratios)].max(initial=0.0))
-        return 1.1 * tilt * (base.shift / base.sigma) ** 2 > -2 * (math.log(self.rate) + ratio)
+        if isinstance(base, AtomicLoss):
+            losses, log_masses = self.atoms
+            order = np.argsort(losses)
+            losses, log_masses = losses[order], log_masses[order]
+            rare = np.logaddexp.accumulate(log_masses[::-1])[::-1] < log_floor
+            tilted = log_masses + AHEAD * tilt * losses
+            most = tilted[rare].max(initial=-np.inf)
+            return bool(most > tilted.max(initial=-np.inf) - AFAR)
+        return isinstance(base, GaussianLoss) and base.explodes(
+            tilt, log_floor, math.log(self.rate)
+        )
 
     def cut(self, log_floor: float) -> SampledLoss:
-        """The same without the losses of the noise that are rarer than exp(log_floor): they count as lost."""
+        """The same without the largest losses, rarer than exp(log_floor) in all: they count as lost."""
         base = self.base
-        if not isinstance(base, GaussianLoss) or self.added:
+        if self.added:
             return self
-        return replace(self, base=base.cut(log_floor), log_cut=log_floor)
+        if isinstance(base, GaussianLoss):
+            return replace(self, base=base.cut(log_floor), log_cut=log_floor)
+        if isinstance(base, AtomicLoss):
+            kept = base.below(log_floor)
+            return replace(self, base=kept, log_cut=log_floor)
+        return self
+
+    def parted(self, loss: float) -> tuple[SampledLoss, SampledLoss] | None:
+        """The law's finite losses below this one, and those above: two parts of it, with mass below 1."""
+        if self.added or not isinstance(self.base, GaussianLoss | LaplaceLoss | AtomicLoss):
+            return None
+        light, heavy = self.base.parted(float(self.unmixed(np.array(loss))))
+        return (
+            replace(self, base=light, log_cut=-math.inf),
+            replace(self, base=heavy, log_cut=-math.inf, log_only_q=-math.inf),
+        )
 
     def mixed(self, losses: Floats) -> Floats:
         """log(1 - rate + rate exp(l))."""

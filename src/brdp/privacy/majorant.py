@@ -106,8 +106,9 @@ class Majorant:
         self.points = points[:, : end + 1]
         squares = self.squares(self.points)
         bridged = np.maximum(squares[:, 1:], squares[:, :-1])
-        bridged = bridged + np.diff(self.points, axis=1) ** 2 * variance / 4
-        bridged = np.minimum(bridged, tails[:, :end] ** 2)
+        with np.errstate(invalid="ignore"):  # no bridge where the variance is not known
+            bridged = bridged + np.diff(self.points, axis=1) ** 2 * variance / 4
+        bridged = np.fmin(bridged, tails[:, :end] ** 2)
         rest = tails[:, end : end + 1] ** 2
         falling = np.concatenate([rest, bridged[:, ::-1]], axis=1)
         # suprema of |M|^2 from each grid point on

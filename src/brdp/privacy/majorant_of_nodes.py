@@ -20,6 +20,8 @@ from brdp.privacy.nodes import Nodes
 
 # Nodes for this tilt and for frequencies up to this one.
 NodesAt = Callable[[float], Nodes | None]
+# Upper bounds for all frequencies from each of these on.
+TailsFrom = Callable[[Floats], Floats]
 
 # Far below any delta, in logs; and the tail's bound from which on it is followed no further.
 SUFFICIENT, SMALL = 120.0, 0.1
@@ -58,9 +60,7 @@ class Envelope:
         return np.asarray(self.suprema[np.maximum(place, 0)])
 
 
-def envelope(
-    nodes_at: NodesAt, tails: Callable[[Floats], Floats], *, tilt: float, count: float
-) -> Envelope:
+def envelope(nodes_at: NodesAt, tails: TailsFrom, *, tilt: float, count: float) -> Envelope:
     """Follow the cores outwards until the tails are small."""
     enough = max(math.exp(-SUFFICIENT / count), SMALL)
     nodes = nodes_at(0.0)
@@ -161,23 +161,16 @@ class NodeMajorant:
     __slots__ = ("rows", "tails")
 
     def __init__(
-        self,
-        nodes_at: Sequence[NodesAt],
-        tails: Callable[[Floats], Floats],
-        counts: Floats,
-        tilt: float,
+        self, rows: Sequence[tuple[NodesAt, TailsFrom]], counts: Floats, tilt: float
     ) -> None:
-        self.tails = tails
-
-        def tail(row: int) -> Callable[[Floats], Floats]:
-            return lambda frequency: tails(frequency)[row]
-
+        self.tails = [tails for _, tails in rows]
         self.rows = [
-            envelope(nodes, tail(row), tilt=tilt, count=float(counts[row]))
-            for row, nodes in enumerate(nodes_at)
+            envelope(nodes, tails, tilt=tilt, count=float(count))
+            for (nodes, tails), count in zip(rows, counts, strict=True)
         ]
 
     def suprema(self, frequency: Floats) -> Floats:
         """Bounds of |M| / M(tilt) for every frequency from each of these on."""
         bounds = np.array([row.after(frequency) for row in self.rows])
-        return np.asarray(np.minimum(bounds, np.clip(self.tails(frequency), 1e-300, 1.0)))
+        tails = np.array([tails(frequency) for tails in self.tails])
+        return np.asarray(np.minimum(bounds, np.clip(tails, 1e-300, 1.0)))

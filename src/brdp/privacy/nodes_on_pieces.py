@@ -7,6 +7,7 @@ most 64/15 B 4^(-2 NODES) / (1 - 1/16) half widths (Trefethen 2013, theorem 19.3
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -68,11 +69,12 @@ def lay_on_pieces(law: SampledLoss, tilts: Floats, frequency: float, width: int)
     return Nodes(grid.losses, grid.log_masses, grid.loss_errors, _missing(grid, len(tilts)))
 
 
-def piece_peaks(law: SampledLoss, tilt: float, frequency: Floats) -> Floats:
-    """Upper bounds of |M(tilt + i t)| / M(tilt) for all t from each frequency on."""
+@functools.lru_cache(maxsize=4096)
+def piece_peaks(law: SampledLoss, tilt: float) -> tuple[float, float]:
+    """(a, b) such that |M(tilt + i t)| / M(tilt) is at most a + b / t for all t."""
     grid = _lay(law, np.array([tilt]), 0.0, 1, light=-math.inf)
     if grid is None:
-        return np.ones(len(frequency))
+        return 1.0, 0.0
     scale = float(np.logaddexp.reduce(grid.log_masses + tilt * grid.losses))
     atoms, masses = law.atoms
     constant = float(np.exp(masses + tilt * atoms - scale).sum())
@@ -84,8 +86,7 @@ def piece_peaks(law: SampledLoss, tilt: float, frequency: Floats) -> Floats:
     # between nodes the log of the density bends, and beyond the last ones it is steep
     bend = 0.001 * grid.panel**2 * (1 + (2 + tilt) * grid.slope**2)
     slack = 0.01 * (grid.panel * _steepness(grid) + STEEP) + bend
-    with np.errstate(divide="ignore"):
-        return np.asarray(constant + 4 * most * np.exp(slack) / frequency)
+    return constant, 4 * most * math.exp(slack)
 
 
 def _missing(grid: _Grid, count: int) -> Floats:
@@ -114,6 +115,13 @@ def _lay(
     if isinstance(base, GaussianLoss):
         slope = base.shift / base.sigma
         scale, limits = base.sigma, (-radius - (1 + most) * slope, radius + 2 * slope)
+        # a part of a law may lie further out, and falls from its own edges on
+        edges = np.concatenate([base.pieces.low, base.pieces.high]) / scale
+        edges = edges[np.isfinite(edges)]
+        limits = (
+            min(limits[0], edges.min(initial=0.0) - radius),
+            max(limits[1], edges.max(initial=0.0) + radius),
+        )
     elif isinstance(base, LaplaceLoss):
         slope, scale, limits = 2.0, base.scale, (0.0, base.most)
     else:

@@ -78,10 +78,11 @@ class Saddles:
         tilt = math.exp(self._at(np.log(self.tilts), position))
         return tilt, max(0.0, self._at(self.epsilons, position))
 
-    def for_epsilon(self, epsilon: float) -> float:
-        """The tilt for this epsilon."""
+    def for_epsilon(self, epsilon: float, *, enough: float = -math.inf) -> float:
+        """The tilt for this epsilon, or the least one that shows that log delta is below `enough`."""
         exponent = self.cumulant - self.tilts * epsilon - np.log(self.tilts * (1 + self.tilts))
-        return float(self.tilts[int(np.argmin(exponent))])
+        below = np.flatnonzero(exponent < enough)
+        return float(self.tilts[below[0] if len(below) else int(np.argmin(exponent))])
 
     def log_delta(self, tilt: float) -> float:
         """About log delta at the epsilon whose saddle point this tilt is."""

@@ -14,12 +14,13 @@ from brdp.privacy.engines import (
     log_chernoff,
     refined,
     saddles_of,
-    sums,
     without_explosions,
 )
+from brdp.privacy.ladder import sums
 from brdp.privacy.loss import LossLaw
 from brdp.privacy.loss_of import losses_of
 from brdp.privacy.release import ReleaseCurve
+from brdp.privacy.saddle import Saddles
 from brdp.privacy.subsample import SampledCurve
 
 Bounds = tuple[float, float]
@@ -27,8 +28,12 @@ Parts = tuple[tuple[Curve, int], ...]
 
 # An infinite loss this probable (in logs) counts as certain: that only raises what is stated.
 CERTAIN = -1e-13
-# How far (relatively) a first guess of epsilon may be off before nodes are laid anew.
-ASTRAY = 0.02
+# How far (relatively) a guess of epsilon may be off before nodes are laid anew, and how often.
+ASTRAY, ANEW = 0.02, 4
+# How far (in logs) a guess of delta may be off.
+FAINTER = 3.0
+# Below this epsilon a gap of 1e-9 is narrow.
+LEAST = 0.01
 
 
 def bounds_at_epsilon(parts: Parts, epsilon: float) -> Bounds:
@@ -116,21 +121,25 @@ def _refined_at_epsilon(
         most = log_chernoff(laws, hint, epsilon)
         if most <= above:
             return -math.inf, most
-    saddles = saddles_of(laws)
-    tilt = saddles.for_epsilon(epsilon)
-    shorter = without_explosions(laws, tilt, saddles.log_delta(tilt))
-    if shorter != laws:
-        laws, saddles = shorter, saddles_of(shorter)
+
+    def there(saddles: Saddles) -> tuple[float, float]:
         tilt = saddles.for_epsilon(epsilon)
-    if saddles.rough(tilt):
-        saddles = refined(laws, saddles, tilt)
-        tilt = saddles.for_epsilon(epsilon)
+        return tilt, saddles.log_delta(tilt)
+
+    laws, saddles = _placed(laws, there)
+    tilt, log_delta = there(saddles)
     lower, upper = -math.inf, 0.0
-    log_delta = saddles.log_delta(tilt)
-    for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
-        lower = max(lower, total.log_lower(epsilon))
-        upper = min(upper, total.log_upper(epsilon))
-        if upper <= max(lower + gap, above):
+    for again in range(ANEW, -1, -1):
+        for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
+            lower = max(lower, total.log_lower(epsilon))
+            upper = min(upper, total.log_upper(epsilon))
+            if upper <= max(lower + gap, above):
+                return lower, upper
+            if again and (lower > log_delta + FAINTER or -math.inf < upper < log_delta - FAINTER):
+                # what is accurate enough for another delta is too much, or too little, for this one
+                log_delta = max(lower, min(upper, log_delta))
+                break
+        else:
             break
     return lower, upper
 
@@ -141,21 +150,14 @@ def _refined_at_delta(
     """Bounds of epsilon; no finer than needed to see that it is below `above`."""
     if above > 0 and log_chernoff(laws, hint, above) <= log_delta:
         return 0.0, above
-    saddles = saddles_of(laws)
+    laws, saddles = _placed(laws, lambda saddles: (saddles.for_delta(log_delta)[0], log_delta))
     tilt, epsilon = saddles.for_delta(log_delta)
-    shorter = without_explosions(laws, tilt, log_delta)
-    if shorter != laws:
-        laws, saddles = shorter, saddles_of(shorter)
-        tilt, epsilon = saddles.for_delta(log_delta)
-    if saddles.rough(tilt):
-        saddles = refined(laws, saddles, tilt)
-        tilt, epsilon = saddles.for_delta(log_delta)
     lower, upper = 0.0, most
-    for again in (True, False):
+    for again in range(ANEW, -1, -1):
         for total, gap in sums(laws, saddles, tilt=tilt, epsilon=epsilon, log_delta=log_delta):
             found = bracket(total, log_delta, guess=epsilon, tilt=tilt)
             lower, upper = max(lower, found[0]), min(upper, found[1])
-            narrow = upper - lower <= max(gap * lower, 1e-9)
+            narrow = upper - lower <= (1e-9 if upper < LEAST else gap * lower)
             if narrow or lower == math.inf or upper <= above:
                 return lower, upper
             if again and 0 < upper < math.inf and abs(upper - epsilon) > ASTRAY * upper:
@@ -165,6 +167,25 @@ def _refined_at_delta(
         else:
             break
     return lower, upper
+
+
+def _placed(
+    laws: tuple[Laws, ...], there: Callable[[Saddles], tuple[float, float]]
+) -> tuple[tuple[Laws, ...], Saddles]:
+    """The laws, cut short where they need it, and saddles that are fine about the tilt; `there` says which tilt, and
+    log delta there.
+    """
+    saddles, fine = saddles_of(laws), False
+    for _ in range(4):
+        tilt, log_delta = there(saddles)
+        shorter = without_explosions(laws, tilt, log_delta)
+        if shorter != laws:
+            laws, saddles, fine = shorter, saddles_of(shorter), False
+        elif saddles.rough(tilt) and not fine:
+            saddles, fine = refined(laws, saddles, tilt), True
+        else:
+            break
+    return laws, saddles
 
 
 def bracket(total: CertifiedSum, log_delta: float, *, guess: float, tilt: float) -> Bounds:

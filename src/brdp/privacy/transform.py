@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from brdp.noise.base import Floats
+from brdp.privacy.circle import Exponentials, Moments, around
 from brdp.privacy.loss import AtomicLoss, LossLaw
 from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss, PieceLoss
 from brdp.privacy.majorant import Fading, Majorant
@@ -24,6 +25,8 @@ UNIT = 2.0**-53
 WOFZ_ERROR = 1e-13
 # Terms so much lighter than the heaviest (in logs) are left out of sums, which are taken in chunks.
 NEGLIGIBLE, CHUNK = 80.0, 512
+# Frequencies at a time.
+BLOCK = 1 << 14
 # Runs of frequencies this long are worth their tables.
 LONG = 32
 
@@ -44,6 +47,22 @@ class Transform(abc.ABC):
     @abc.abstractmethod
     def tails(self, tilt: float, frequency: Floats) -> Floats:
         """Upper bounds of |E[exp(s loss)]| / E[exp(tilt loss)] at s = tilt + i t for all t >= frequency."""
+
+    def along(self, tilt: float, frequencies: Floats) -> Moments | None:
+        """The first law's moments at very many even frequencies from 0 on; None where that takes too long."""
+        s = np.asarray(tilt + 1j * frequencies, dtype=np.complex128)
+        log_scale = float(self.log_moments(s[None, :1])[0].real[0, 0])
+        values, errors = np.empty(len(s), dtype=np.complex128), np.empty(len(s))
+        for start in range(0, len(s), BLOCK):
+            part = slice(start, start + BLOCK)
+            logs, wrong = self.log_moments(s[None, part])
+            with np.errstate(over="ignore", invalid="ignore"):
+                found = np.exp(logs[0] - log_scale)
+            # no modulus is above that of real order
+            known = np.isfinite(found) & (wrong[0] < 0.5)
+            values[part] = np.where(known, found, 0.0)
+            errors[part] = np.where(known, np.abs(values[part]) * np.expm1(wrong[0]), 1.0)
+        return Moments(values, errors + 8 * UNIT * (1 + abs(log_scale)), log_scale)
 
     def fading(self, counts: Floats, tilt: float) -> Fading:
         """What bounds the moments from a frequency on, for laws released so often."""
@@ -237,6 +256,13 @@ class AtomicTransform(Transform):
             for row, law in enumerate(self.laws)
         ]
         return np.array([value for value, _ in rows]), np.array([error for _, error in rows])
+
+    def along(self, tilt: float, frequencies: Floats) -> Moments | None:
+        losses, log_masses = self.laws[0].atoms
+        if not len(losses):
+            return None
+        law = Exponentials(losses, log_masses, np.zeros(len(losses)), -math.inf)
+        return around(law, tilt, frequencies)
 
     def tails(self, tilt: float, frequency: Floats) -> Floats:
         return np.ones((len(self.laws), frequency.shape[1]))

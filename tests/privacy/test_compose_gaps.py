@@ -139,14 +139,14 @@ def test_every_listed_point_is_one_of_the_sample():
     assert len(POINTS) > 300
 
 
+@pytest.mark.parametrize("sampling", [1.0, 0.01])
 @pytest.mark.parametrize("delta", DELTAS)
-def test_a_thousand_distinct_mechanisms(delta):
-    curves = [
-        brdp.Recycled(
-            KERNELS[k % 4](8 + 0.01 * k), within=1 + k % 5, rate=RECYCLING[k % 3]
-        ).privacy()
+def test_a_thousand_distinct_mechanisms(delta, sampling):
+    noises = [
+        brdp.Recycled(KERNELS[k % 4](8 + 0.01 * k), within=1 + k % 5, rate=RECYCLING[k % 3])
         for k in range(1000)
     ]
+    curves = [brdp.subsample(noise, sampling_rate=sampling) for noise in noises]
     gap, warned = measured(brdp.compose(curves), delta)
     assert gap <= 1e-8
     assert not warned

@@ -24,7 +24,9 @@ NodesAt = Callable[[float], Nodes | None]
 TailsFrom = Callable[[Floats], Floats]
 
 # Far below any delta, in logs; and the tail's bound from which on it is followed no further.
-SUFFICIENT, SMALL = 120.0, 0.1
+SUFFICIENT, SMALL = 60.0, 0.1
+# Nor is it followed once so little is left of its way down.
+LEFT = 0.1
 # A core is this much narrower than the one before, and holds at least this share; its bound near 0 (by its
 # fourth moment) must hold up to this share of the inverse deviation.
 NARROWER, LEAST_SHARE, EVEN = 0.35, 0.3, 0.6
@@ -62,7 +64,9 @@ class Envelope:
 
 def envelope(nodes_at: NodesAt, tails: TailsFrom, *, tilt: float, count: float) -> Envelope:
     """Follow the cores outwards until the tails are small."""
-    enough = max(math.exp(-SUFFICIENT / count), SMALL)
+    # atoms never fade, and to follow the rest for long is idle
+    atoms = float(tails(np.array([math.inf]))[0])
+    enough = max(math.exp(-SUFFICIENT / count), SMALL, atoms + LEFT * (1 - atoms))
     nodes = nodes_at(0.0)
     starts, bounds, end, terms = [0.0], [1.0], 0.0, 0
     for core, last in _cores(nodes, tilt) if nodes is not None else []:
@@ -164,10 +168,9 @@ class NodeMajorant:
         self, rows: Sequence[tuple[NodesAt, TailsFrom]], counts: Floats, tilt: float
     ) -> None:
         self.tails = [tails for _, tails in rows]
-        self.rows = [
-            envelope(nodes, tails, tilt=tilt, count=float(count))
-            for (nodes, tails), count in zip(rows, counts, strict=True)
-        ]
+        # each needs to fade no further than all of them together suffice
+        total = float(counts.sum())
+        self.rows = [envelope(nodes, tails, tilt=tilt, count=total) for nodes, tails in rows]
 
     def suprema(self, frequency: Floats) -> Floats:
         """Bounds of |M| / M(tilt) for every frequency from each of these on."""

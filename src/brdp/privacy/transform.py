@@ -27,6 +27,8 @@ WOFZ_ERROR = 1e-13
 NEGLIGIBLE, CHUNK = 80.0, 512
 # Frequencies at a time.
 BLOCK = 1 << 14
+# Products of matrices with fewer terms are small.
+SMALL = 1 << 20
 # Runs of frequencies this long are worth their tables.
 LONG = 32
 
@@ -351,7 +353,10 @@ def _along(losses: Floats, log_masses: Floats, s: Complexes) -> tuple[Complexes,
     for start in range(0, len(x), CHUNK):
         part = slice(start, start + CHUNK)
         left = np.exp(1j * giant[:, None] * x[part]) * weights[part]
-        total += left @ np.exp(1j * baby[:, None] * x[part]).T
+        right = np.exp(1j * baby[:, None] * x[part])
+        # threads are not worth their start for small ones
+        small = total.size * right.shape[1] < SMALL
+        total += np.einsum("ik,jk->ij", left, right) if small else left @ right.T
     mass, moment = float(weights.sum()), float((weights * np.abs(x)).sum())
     chunks = -(-len(x) // CHUNK)
     # each sum in turn, the exponential's argument, and the frequency taken apart

@@ -102,7 +102,7 @@ def as_text(value):
 
 def digest(secret, purpose, *values):
     text = "/".join([f"{secret.hex()}/{purpose}", *map(as_text, values)])
-    return hashlib.md5(text.encode()).hexdigest()[::-1][:16]
+    return hashlib.md5(text.encode()).hexdigest()
 
 
 def missing_last(value):

@@ -17,12 +17,20 @@ DOUBLE_BITS = (
     "CREATE MACRO brdp_double_bits(value) AS "
     "lower(lpad(hex(CAST(CAST(CAST(value AS DOUBLE) AS BIT) AS BIGINT)), 16, '0'))"
 )
-# see brdp.data.bounding.md5_order: md5_number has the last byte of the digest first, and the digits of each byte in
-# their own order
-LOW_DIGITS = "CAST(1085102592571150095 AS UBIGINT)"  # 0x0F0F...: one digit of each byte
+# see brdp.data.bounding.md5_order: the low half of md5_number is the first half of the digest, its last byte first
+FIRST_HALF = "CAST(md5_number(text) & CAST(18446744073709551615 AS UHUGEINT) AS UBIGINT)"
+
+
+def _swapped(name: str, bits: int) -> str:
+    """A macro that exchanges neighbouring fields of so many bits."""
+    low = sum(((1 << bits) - 1) << start for start in range(0, 64, 2 * bits))
+    low_fields = f"CAST({low} AS UBIGINT)"
+    return f"CREATE MACRO {name}(word) AS ((word & {low_fields}) << {bits}) | ((word >> {bits}) & {low_fields})"
+
+
 MD5_ORDER = (
-    f"CREATE MACRO brdp_swapped(bytes) AS ((bytes & {LOW_DIGITS}) << 4) | ((bytes >> 4) & {LOW_DIGITS})",
-    "CREATE MACRO brdp_md5_order(text) AS brdp_swapped(CAST(md5_number(text) >> 64 AS UBIGINT))",
+    *(_swapped(f"brdp_swap_{bits}", bits) for bits in (8, 16, 32)),
+    f"CREATE MACRO brdp_md5_order(text) AS brdp_swap_32(brdp_swap_16(brdp_swap_8({FIRST_HALF})))",
 )
 SETUP = (
     "SET GLOBAL TimeZone = 'UTC'",  # as in every other engine, wherever this machine stands; for all cursors

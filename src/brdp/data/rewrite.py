@@ -47,8 +47,3 @@ def infinite_by_sign(text: Any) -> Any:
     return text.re_search(NEGATIVE).ifelse(
         ibis.literal(float("-inf"), "float64"), ibis.literal(float("inf"), "float64")
     )
-
-
-def order_of_digest(digest: Any) -> Any:
-    """An md5 in hexadecimal as a text in the order of brdp.data.bounding.md5_order."""
-    return digest.reverse().left(16)

@@ -15,7 +15,7 @@ from typing import Any
 
 from brdp import _extras
 from brdp.data.bounding import md5_order
-from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, order_of_digest, reads_as_number
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
 from brdp.data.values import double_bits
 
 # digits, no exponent and at most so many of them: certainly within the range of doubles
@@ -58,7 +58,7 @@ def postgres_rules() -> Mapping[type, Rule]:
         return digest_of(operation.arg.to_expr())
 
     def order(operation: Any) -> Any:
-        return order_of_digest(digest_of(operation.args[0].to_expr()))
+        return digest_of(operation.args[0].to_expr())
 
     def digest_of(text: Any) -> Any:
         # In the order of its digits whatever the database's language: to Danish, "aa" comes after "f". A text with a

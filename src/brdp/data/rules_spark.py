@@ -13,7 +13,7 @@ from typing import Any
 
 from brdp import _extras
 from brdp.data.bounding import md5_order
-from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, order_of_digest, reads_as_number
+from brdp.data.rewrite import INFINITE, Rule, infinite_by_sign, reads_as_number
 from brdp.data.values import double_bits
 
 
@@ -78,7 +78,7 @@ def spark_rules() -> Mapping[type, Rule]:
         return ibis.cases((value.notnull(), digits))
 
     def order(operation: Any) -> Any:
-        return order_of_digest(operation.args[0].to_expr().hexdigest("md5"))
+        return operation.args[0].to_expr().hexdigest("md5")
 
     return {
         type(md5_order()("").op()): order,

@@ -226,7 +226,10 @@ def contour(
         if found is None:
             return None
         last, log_beyond = found
-        nodes = np.arange(max(8, math.ceil(last / step)) + 1)
+        count = max(8, math.ceil(last / step))
+        if count >= most_nodes:
+            return None
+        nodes = np.arange(count + 1)
     else:
         lively = lively_nodes(batches, tilt=tilt, step=step, floor=frame.floor, smoothing=smoothing)
         if lively is None:

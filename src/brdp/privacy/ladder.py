@@ -17,6 +17,7 @@ from brdp.privacy.engines import (
     swept,
 )
 from brdp.privacy.jumps import by_jumps
+from brdp.privacy.loss_pieces import GaussianLoss, LaplaceLoss
 from brdp.privacy.loss_sampled import SampledLoss
 from brdp.privacy.saddle import Saddles
 from brdp.privacy.step import exact_step
@@ -49,7 +50,7 @@ def sums(
     gap = GAP_OF_MANY if releases >= FEW else GAP
     point = {"tilt": tilt, "epsilon": epsilon, "log_delta": log_delta}
     sampled, many = _sampled(laws), releases >= FEW
-    if not atoms_alone(laws) and not (releases < HANDFUL and sampled):
+    if not atoms_alone(laws) and not (releases < HANDFUL and sampled and not _smooth(laws)):
         for effort in EFFORTS[:1] if many and sampled else EFFORTS:
             nodes = by_contour(laws, saddles, **point, effort=effort)
             if nodes is not None:
@@ -104,6 +105,15 @@ def _ladder(laws: tuple[Laws, ...], tilt: float, releases: int) -> Ladder:
     if releases >= FEW and batches_of(laws) is not None and exact_step(laws, tilt=tilt) == 0:
         return LADDER_OF_MANY
     return LADDER
+
+
+def _smooth(laws: tuple[Laws, ...]) -> bool:
+    """Whether there is a law whose moments fade and have a closed form."""
+    return any(
+        isinstance(law, GaussianLoss | LaplaceLoss)
+        for alternatives, _ in laws
+        for law in alternatives
+    )
 
 
 def _sampled(laws: tuple[Laws, ...]) -> bool:

@@ -29,7 +29,7 @@ Parts = tuple[tuple[Curve, int], ...]
 # An infinite loss this probable (in logs) counts as certain: that only raises what is stated.
 CERTAIN = -1e-13
 # How far (relatively) a guess of epsilon may be off before nodes are laid anew, and how often.
-ASTRAY, ANEW = 0.02, 4
+ASTRAY, ANEW = 0.02, 2
 # How far (in logs) a guess of delta may be off.
 FAINTER = 3.0
 # Below this epsilon a gap of 1e-9 is narrow.

@@ -186,8 +186,10 @@ def _more_jumps(
             and (all_ := batches_of((((law,), 1),)))
         ):
             (mine, wrong), (every, blur) = product(one, s), product(all_, s)
-            share = mine.real - every.real + wrong + blur
-            ratio = np.logaddexp(ratio, math.log(count) + np.minimum(share, 0.0))
+            with np.errstate(invalid="ignore"):
+                share = mine.real - every.real + wrong + blur
+            # a part is no more than the whole, also where neither is known
+            ratio = np.logaddexp(ratio, math.log(count) + np.fmin(share, 0.0))
     k = tilts * np.log(tilts / (1 + tilts)) - np.log1p(tilts)
     bounds = k + logs.real + errors + jumps * ratio - math.lgamma(jumps + 1) + 1e-12
     bounds += 8 * UNIT * np.abs(logs.real)

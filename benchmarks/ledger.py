@@ -30,6 +30,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from brdp.cli.output import Percent
 from brdp.ledger import Granted, Ledger, open_ledger
 from brdp.ledger.books import Books
 from tests.ledger.asking import TABLE, filter_for, request, serves
@@ -138,11 +139,12 @@ def filled(place: str, charges: int) -> Ledger:
         for index in range(piece):
             ledger._charge(books, request(f"past {done + index}"))
 
+    shown = Percent("  filling", "charges") if sys.stderr.isatty() else None
     for done in range(0, charges, TOGETHER):
         piece = min(TOGETHER, charges - done)
         ledger._queue.write(work)
-        print(f"\r  filling: {done + piece:,} of {charges:,} charges", end="", file=sys.stderr)
-    print(file=sys.stderr)
+        if shown is not None:
+            shown(done + piece, charges)
     return ledger
 
 

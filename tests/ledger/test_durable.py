@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from brdp.errors import BudgetExceeded
-from brdp.ledger import Granted, Ledger, LedgerUnavailable, open_ledger, verify
+from brdp.ledger import Granted, Ledger, LedgerRefused, LedgerUnavailable, open_ledger, verify
 from brdp.ledger.books import Books
+from brdp.ledger.entry import EntryKind
 from brdp.ledger.rows import Claim
 from tests.ledger.asking import TABLE, filter_for, request, serves
 
@@ -282,3 +283,43 @@ def test_work_that_fails_after_it_has_written_undoes_itself_alone(place: str, mo
         assert [charge["digest"] for charge in ledger.history()] == ["first", "a", "b"]
         assert verify(ledger).charges == 3
         assert ledger._store.execute("SELECT count(*) FROM claims WHERE charge = 1") == [(0,)]
+
+
+def test_a_call_in_the_middle_of_another_is_refused(place):
+    """As a signal's handler makes it: in PostgreSQL its transaction would end the one around it."""
+    with open_ledger(place) as ledger:
+        ledger.grant(TABLE, filter_for(5))
+        refused = []
+
+        def serves_and_asks(promise):
+            for call in (
+                lambda: ledger.budget(TABLE),
+                lambda: ledger.ask(request("b"), serves=serves(1.0)),
+            ):
+                with pytest.raises(LedgerRefused, match="one call at a time"):
+                    call()
+                refused.append(promise)
+            return False
+
+        ledger.ask(request("a"), serves=serves(1.0))
+        granted = ledger.ask(request("a"), serves=serves_and_asks)
+        assert isinstance(granted, Granted)
+        assert len(refused) == 2
+        assert len([entry for entry in ledger.entries() if entry.kind is EntryKind.CHARGE]) == 2
+        verify(ledger)
+
+
+def test_without_memory_nothing_goes_on_line_by_line(tmp_path):
+    """SQLite rolls back by itself where it has no memory: what came after was durable without a transaction."""
+    with open_ledger(str(tmp_path / "ledger.sqlite")) as ledger:
+        ledger.grant(TABLE, filter_for(5))
+        before = len(list(ledger.entries()))
+
+        def work(books: Books) -> None:
+            ledger._charge(books, request("a"))
+            ledger._store._connection.execute("ROLLBACK")  # as SQLITE_NOMEM does
+
+        with pytest.raises(LedgerUnavailable, match="had ended"):
+            ledger._queue.write(work)
+        assert len(list(ledger.entries())) == before
+        verify(ledger)

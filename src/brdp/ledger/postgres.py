@@ -14,6 +14,7 @@ from brdp.ledger.wire import Broken, Wire
 
 # A number that brdp alone uses: two processes must not create the tables at once.
 CREATING = 0x62726470
+BEGIN: Statement = ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ())
 LOCK = "SELECT set_config('synchronous_commit', 'on', true), pg_advisory_xact_lock(?)"
 # Entries are looked up by their keys, in their order. Ways that are off count as costly, and what is costly would be
 # compiled.
@@ -57,21 +58,26 @@ class PostgresStore(Store):
                 self._left_behind.append(self._wire)
             self._pid, self._wire = os.getpid(), None
         if self._wire is None or self._wire.ended:
-            try:
-                self._wire = Wire(self._url)
-            except Broken as error:
-                raise self._unavailable(error) from None
-            ((fsync, *_),) = self.execute(SETTINGS)
-            if fsync != "on":
-                self.close()
-                raise self._unavailable("a server with fsync off, which may forget charges")
+            self._wire = self._connected()
+
+    def _connected(self) -> Wire:
+        """A connection to a server that keeps what it commits."""
+        try:
+            wire = Wire(self._url)
+            (((fsync, *_),),) = wire.run([(SETTINGS, ())])
+        except Broken as error:
+            raise self._unavailable(error) from None
+        if fsync != "on":
+            wire.close()
+            raise self._unavailable("a server with fsync off, which may forget charges")
+        return wire
 
     def begin(self) -> None:
         self._require_wire()
         self._unsent += [
             # whatever the server's defaults: every statement sees the last commit, and this commit is on
             # disk before it returns
-            ("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", ()),
+            BEGIN,
             # one writer at a time, from the start: no deadlock, and sums are read after the last commit
             (LOCK, (CREATING,)),
         ]
@@ -81,6 +87,9 @@ class PostgresStore(Store):
         self._unsent.append(("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()))
 
     def commit(self) -> None:
+        begun = self._wire is not None and self._wire.in_transaction
+        if not begun and BEGIN not in self._unsent:
+            raise self._unavailable("a transaction that had ended")
         self._run([("COMMIT", ())])
 
     def rollback(self) -> None:

@@ -17,11 +17,12 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Generic, TypeVar, final
 
 from brdp.ledger.books import Books
-from brdp.ledger.failures import LedgerUnavailable
+from brdp.ledger.failures import LedgerRefused, LedgerUnavailable
 from brdp.ledger.store import Statement, Store
 
 Result = TypeVar("Result")
@@ -39,11 +40,12 @@ _held: list[CommitQueue] = []
 class _Job(Generic[Result]):
     """A piece of work, and what became of it: nothing, until a commit returned."""
 
-    __slots__ = ("done", "durable", "error", "reads", "value", "wake", "work")
+    __slots__ = ("done", "durable", "error", "reads", "thread", "value", "wake", "work")
 
     def __init__(self, work: Callable[[Books], Result], reads: Reads) -> None:
         self.work = work
         self.reads = reads
+        self.thread = threading.get_ident()
         self.done = False
         # let go when it is done, or when its thread is to lead; a plain lock, which costs a tenth of an event
         self.wake = threading.Lock()
@@ -76,7 +78,7 @@ class CommitQueue:
 
     def _renew(self) -> None:
         # the store's one connection; the thread that holds it may be interrupted by a signal, and fork
-        self._using = threading.RLock()
+        self._using, self._at_work = threading.RLock(), False
         self._mutex = threading.Lock()  # the fields below
         self._enough = threading.Condition(self._mutex)
         self._waiting: deque[_Job[Any]] = deque()
@@ -88,7 +90,9 @@ class CommitQueue:
 
         `reads` tells what the work is known to read: all of a transaction is read together.
         """
-        job = _Job(work, reads)
+        job, leader = _Job(work, reads), self._leader
+        if leader is not None and leader.thread == job.thread:
+            raise _again()
         try:
             with self._mutex:
                 self._waiting.append(job)
@@ -109,7 +113,7 @@ class CommitQueue:
 
     def read(self, work: Callable[[Books], Result]) -> Result:
         """Do work that only reads, in one consistent state."""
-        with self._using:
+        with self._alone():
             self._store.begin_reading()
             try:
                 return work(Books(self._store, self._clock))
@@ -118,14 +122,28 @@ class CommitQueue:
 
     def close(self) -> None:
         """Close the store, once nobody is at work on it."""
-        with self._using:
+        with self._alone():
             self._store.close()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """The store for this thread alone, and for this call of it: a signal's handler runs in the middle of another,
+        whose transaction it would end.
+        """
+        with self._using:
+            if self._at_work:
+                raise _again()
+            self._at_work = True
+            try:
+                yield
+            finally:
+                self._at_work = False
 
     def _lead(self, own: _Job[Any]) -> None:
         jobs: list[_Job[Any]] = []
         with self._mutex:
             self._enough.wait_for(lambda: len(self._waiting) >= self._expected, self._pause)
-        with self._using:
+        with self._alone():
             start = time.monotonic()
             try:
                 with self._mutex:
@@ -202,6 +220,13 @@ class CommitQueue:
 def _own_copy(error: BaseException) -> BaseException:
     """Each thread raises an exception of its own: one shared by several would mix their tracebacks."""
     return LedgerUnavailable(str(error)) if isinstance(error, LedgerUnavailable) else _interrupted()
+
+
+def _again() -> LedgerRefused:
+    return LedgerRefused(
+        "ledger: expected one call at a time in a thread; got another in the middle of one, from a signal's handler or "
+        "from a function that the ledger calls. Nothing was changed. Ask when the first has returned."
+    )
 
 
 def _interrupted() -> LedgerUnavailable:

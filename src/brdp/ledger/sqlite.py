@@ -108,6 +108,7 @@ class SQLiteStore(Store):
         self._run("BEGIN")
 
     def commit(self) -> None:
+        self._require_transaction()
         self._run("COMMIT")
 
     def rollback(self) -> None:
@@ -122,6 +123,7 @@ class SQLiteStore(Store):
         return [self._run(statement, parameters) for statement, parameters in reads]
 
     def write(self, statements: Sequence[Statement]) -> None:
+        self._require_transaction()
         for statement, parameters in statements:
             self._run(statement, parameters)
 
@@ -155,8 +157,14 @@ class SQLiteStore(Store):
     def _run(self, statement: str, parameters: Sequence[Any] = ()) -> list[Row]:
         try:
             return self._connection.execute(statement, parameters).fetchall()
-        except sqlite3.Error as error:
-            raise self._unavailable(error) from None
+        except (sqlite3.Error, MemoryError) as error:
+            # without memory SQLite has rolled back: nobody in this transaction may go on
+            raise self._unavailable(str(error) or type(error).__name__) from None
+
+    def _require_transaction(self) -> None:
+        """One that SQLite ended by itself is over: what followed would be durable line by line."""
+        if not self._connection.in_transaction:
+            raise self._unavailable("a transaction that had ended")
 
     def _unavailable(self, error: Exception | str) -> LedgerUnavailable:
         # SQLite's messages speak of files, locks and room, never of what is in a row

@@ -107,13 +107,14 @@ class Wire:
 
     def _result(self) -> Any:
         """The next result; a statement's is followed by None, that of the end is not."""
-        while True:
+        for _ in range(3):
             while self._line.is_busy():
                 self._wait()
                 self._line.consume_input()
             result = self._line.get_result()
             if result is not None:
                 return result
+        raise Broken("a connection that has nothing more to say")
 
     def _wait(self, *, writing: bool = False) -> bool:
         """Wait for the socket; returns whether there is something to read. Signals are heard meanwhile."""
@@ -140,7 +141,12 @@ def _numbered(statement: str) -> bytes:
 
 
 def _sent(parameter: Any) -> bytes | None:
-    return None if parameter is None else str(parameter).encode()
+    if parameter is None:
+        return None
+    text = str(parameter)
+    if "\0" in text:
+        raise Broken("a text with a NUL, which the server would cut off there")
+    return text.encode()
 
 
 def _rows(result: Any) -> list[Row]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -78,11 +78,15 @@ class JumpSum:
 
     def log_upper(self, epsilon: float) -> float:
         logs = [often + term.log_upper(epsilon) for often, term in self.terms]
-        return min(0.0, _log_sum(logs, self.infinite) + 1e-14)
+        return min(0.0, _log_sum(logs, self.infinite) + _rounding(logs))
 
     def log_lower(self, epsilon: float) -> float:
         logs = [often + term.log_lower(epsilon) for often, term in self.terms]
-        return min(0.0, _log_sum(logs, self.infinite_least) - 1e-14)
+        return min(0.0, _log_sum(logs, self.infinite_least) - _rounding(logs))
+
+
+def _rounding(logs: Sequence[float]) -> float:
+    return 1e-14 + 4 * UNIT * max((abs(log) for log in logs if log > -math.inf), default=0.0)
 
 
 def _log_sum(logs: Sequence[float], infinite: float) -> float:
@@ -160,7 +164,8 @@ def _term(
         if nodes is None:
             variance = added(share * gap, epsilon, tilt)
             nodes = swept(laws, saddles, **point, most_nodes=most, smoothing=variance)
-    return line if nodes is None else nodes
+    # what is infinite in a law that is not parted is counted once, in the sum of all terms
+    return line if nodes is None else replace(nodes, infinite=0.0, infinite_least=0.0)
 
 
 def _more_jumps(

@@ -152,7 +152,10 @@ class GaussianLoss(PieceLoss):
 
     def cut_short(self, log_floor: float) -> GaussianLoss:
         """The same without the losses of the far end, which count as lost."""
-        return replace(self.cut(log_floor), log_cut=log_floor)
+        if log_floor <= self.log_cut:
+            return self
+        log_cut = float(np.logaddexp(self.log_cut, log_floor))
+        return replace(self.cut(log_floor), log_cut=log_cut)
 
     def cut(self, log_floor: float) -> GaussianLoss:
         """The same without the far end where the loss is largest, which has less than exp(log_floor) of P.

@@ -78,13 +78,13 @@ class SampledLoss(LossLaw):
     def cut(self, log_floor: float) -> SampledLoss:
         """The same without the largest losses, rarer than exp(log_floor) in all: they count as lost."""
         base = self.base
-        if self.added:
-            return self
+        if self.added or log_floor <= self.log_cut:
+            return self  # a law that is cut already stays as short as it is, and its losses lost
+        log_cut = float(np.logaddexp(self.log_cut, log_floor))
         if isinstance(base, GaussianLoss):
-            return replace(self, base=base.cut(log_floor), log_cut=log_floor)
+            return replace(self, base=base.cut(log_floor), log_cut=log_cut)
         if isinstance(base, AtomicLoss):
-            kept = base.below(log_floor)
-            return replace(self, base=kept, log_cut=log_floor)
+            return replace(self, base=base.below(log_floor), log_cut=log_cut)
         return self
 
     def parted(self, loss: float) -> tuple[SampledLoss, SampledLoss] | None:

@@ -126,7 +126,8 @@ def _refined_at_epsilon(
         tilt = saddles.for_epsilon(epsilon)
         return tilt, saddles.log_delta(tilt)
 
-    laws, saddles = _placed(laws, there)
+    whole = laws
+    laws, saddles = _placed(whole, there)
     tilt, log_delta = there(saddles)
     lower, upper = -math.inf, 0.0
     for again in range(ANEW, -1, -1):
@@ -137,7 +138,10 @@ def _refined_at_epsilon(
                 return lower, upper
             if again and (lower > log_delta + FAINTER or -math.inf < upper < log_delta - FAINTER):
                 # what is accurate enough for another delta is too much, or too little, for this one
-                log_delta = max(lower, min(upper, log_delta))
+                log_delta = found = max(lower, min(upper, log_delta))
+                # and what may count as lost is another
+                laws, saddles = _placed(whole, lambda s: (s.for_epsilon(epsilon), found))  # noqa: B023 - run at once
+                tilt = saddles.for_epsilon(epsilon)
                 break
         else:
             break
